@@ -1,12 +1,15 @@
 // All steps of a linear system at once on periodic grids of 2 axes, in three passes. The numbers of
-// the state lie side by side in the spectrum, so that the power of the step's matrix is multiplied
-// where all numbers of a frequency are at hand:
+// the state lie side by side in the spectrum, so that the block that multiplies by the power of the
+// step's matrix has all numbers of a frequency:
 //
 //     spectrum: [grid][y][kx / GROUP][number][kx % GROUP], 32 bytes of a number side by side
 //
-//     MODES_PASS 0: levels -> differences -> real transform of rows along x
-//                2: transform along y -> power of the step's matrix -> levels -> inverse
-//                4: inverse of 0
+//     MODES_PASS 0: levels -> numbers of the state -> real transform of rows along x
+//                2: transform along y -> power of the step's matrix -> levels -> inverse along y
+//                4: inverse real transform of rows along x -> levels
+//
+// The numbers are two fields; or, of one field of two levels, the level and its difference from the
+// level before it.
 //
 // Rows of 2N real numbers are N complex points, as in spectral_rows.cu. In pass 2 a thread computes
 // butterflies t and P - t of the last stage, of all numbers, and so has frequencies k and -k, which
@@ -17,7 +20,7 @@
 //     block of pass 2:  LINE_COUNT / W neighbouring columns
 //     other passes:     LINE_COUNT lines, of the numbers of neighbouring rows
 //
-// A column longer than a block holds is shared by LINE_SHARES blocks of a cluster
+// A column that does not fit one block is shared by LINE_SHARES blocks of a cluster
 // (device/shared_fft.cuh). Results r and R_0 - r of stage 0, and so k and -k, go to the same block.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
@@ -50,7 +53,7 @@ static_assert(layout_matches(sizeof(plane_arguments)), "the arguments that are l
 struct spectrum_line {
     value *first;
     long long row;  // Rows: elements of an array before the row.
-    int number;
+    int number;     // Rows: which number of the state.
     bool stores;
 };
 __device__ __forceinline__ spectrum_line line_of(const plane_arguments &a, int lane, long long tile) {
@@ -67,7 +70,7 @@ __device__ __forceinline__ spectrum_line line_of(const plane_arguments &a, int l
     }
     return p;
 }
-// Frequency k of a row; point i of a column.
+// Where frequency k of a row, and point i of a column, are stored.
 __device__ __forceinline__ REAL *frequency_cell(const spectrum_line &p, int k) {
     return reinterpret_cast<REAL *>(p.first + k / GROUP * (W * GROUP) + k % GROUP);
 }
@@ -77,8 +80,8 @@ __device__ __forceinline__ REAL *point_cell(const plane_arguments &a, const spec
 
 // ---- rows
 
-// The points of butterfly j of stage 0: of a number, which is a field or, of one field of two
-// levels, the difference of both.
+// Loads the points of butterfly j of stage 0 of the line's number. Of one field of two levels,
+// number 1 is their difference.
 __device__ __forceinline__ void load_levels(const plane_arguments &a, const spectrum_line &p, int j,
                                             value (&x)[first_stage::R]) {
     constexpr bool DIFFERENCES = MODES_FIELDS < W;
@@ -94,7 +97,7 @@ __device__ __forceinline__ void load_levels(const plane_arguments &a, const spec
             for (int r = 0; r < first_stage::R; r++) x[r] = x[r] - y[r];
         }
 }
-// Twice the frequencies k and N - k.
+// Stores twice the frequencies k and N - k.
 __device__ __forceinline__ void store_frequencies(const plane_arguments &a, const spectrum_line &p, const value *line,
                                                   int t0) {
 #pragma unroll 1
@@ -182,7 +185,7 @@ struct butterfly_pair {
     int t, first, partner;
     bool same;
 };
-// Pairs of a block.
+// The number of pairs of a block.
 __device__ __forceinline__ int pairs_of(int share) {
     return LINE_SHARES == 1 ? P / 2 + 1 : EACH / 2 * Q + (share == 0);
 }
@@ -241,7 +244,7 @@ __device__ __forceinline__ void apply_powers(const plane_arguments &a, value *li
     for (int j = static_cast<int>(threadIdx.x); j < MODES_COLUMNS * pairs_of(share); j += THREADS) {
         const int c = j % MODES_COLUMNS;
         const butterfly_pair pair = pair_of(j / MODES_COLUMNS, share);
-        // Half of the threads access the numbers in reverse order, for different banks.
+        // Half of the threads access the numbers in reverse order, so that they use other banks.
         const int flip = j / MODES_COLUMNS >> 1 & 1;
         value *const column = lines + c / GROUP * (W * GROUP) + c % GROUP;
         value x[W][R], y[W][R];
@@ -258,8 +261,8 @@ __device__ __forceinline__ void apply_powers(const plane_arguments &a, value *li
         for (int r = 0; r < STEPS; r++) {
             plain power[2];
             powers_at<N, HALVES>(a.tables, a.steps, f, pair.t + r * P, power);
-            // The butterflies move on by one point, so that all indices are constants: x upwards
-            // and y downwards.
+            // After each frequency the points of x move down by one index and those of y up, so
+            // that all indices are constants.
 #pragma unroll
             for (int h = 0; h < HALVES; h++) {
                 const factors own = levels_of(power[h], a.scale, flip != 0);
@@ -331,7 +334,7 @@ __device__ __forceinline__ void columns_and_powers(const plane_arguments &a, con
     inverse_stages<line_shape, LAST, 1>(line, t0, a.twiddles);
     if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
     inverse_first(a, p, line, t0, share);
-    if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // None reads this block's memory.
+    if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // The others have read this block.
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_plane(const __grid_constant__ plane_arguments a) {

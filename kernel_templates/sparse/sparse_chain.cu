@@ -33,11 +33,13 @@
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // Where rows begin at any element (VECTOR 1), lines are copied and moved as in unaligned.cuh, and
-// outputs go through shared memory, from which half a warp stores a whole row of the block later: a
-// word that two warps share would be stored in parts, which takes as long as several words.
+// outputs go through shared memory, from which half a warp stores a whole row of the block later:
+// 16 bytes that two warps share would be stored in parts, which takes as long as several whole
+// stores.
 //
-// For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
-// reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220.
+// 1024 points with windows of 64 (15 steps of reach 1, f16) take 96 cycles for the 48 products of a
+// term, 128 cycles of shared memory for the 32 reads of 512 bytes of all terms, and 220 cycles of
+// memory.
 #include "device/arith.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
@@ -72,8 +74,8 @@ static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on"
 constexpr int UNITS = 2 * WARPS;
 static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same place in a word");
 // UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
-// Neighbouring rows are in different banks. Unused elements lie around each row, which begins where
-// its words of 16 bytes do.
+// Neighbouring rows are in different banks. A row begins at the same element of a slot of 16 bytes
+// as in the grid, so unused elements lie before and after it.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 
@@ -84,8 +86,8 @@ struct chain_arguments {
     // those of U.
     const unsigned *table;
     long long ny, nx, in_y, in_batch, out_y, out_batch;
-    // iterations: tiles of 64 rows of a block. march_blocks: blocks along y. steps: tiles of all
-    // these blocks together.
+    // iterations: tiles of 64 rows of a block, each of 4 iterations of the marching loop.
+    // march_blocks: blocks along y. steps: tiles of all these blocks together.
     long long iterations, march_blocks, steps;
     long long tiles_x;
     REAL scale;  // common factor of all weights
@@ -179,9 +181,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE;
-    // UNALIGNED: chunks whose lines are in place (the next one is chunk `move_place` of the ring),
-    // and steps whose outputs were stored. Step s leaves 16 rows from row 16 (s - DEPTH + 1) of the
-    // block on, of which each unit stores every UNITS-th.
+    // UNALIGNED. moved: chunks whose lines were moved; the next one is chunk `move_place` of the
+    // ring. stored: iterations whose outputs were stored. Iteration s completes the 16 rows from
+    // row 16 (s - DEPTH + 1) of the block on, of which each unit stores every UNITS-th.
     int moved = 0, move_place = 0, stored = 0;
     const long long first_row = first * TALL;
     const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);

@@ -1,5 +1,5 @@
 // For sparse_chain: copies of grid lines, which may begin at any element, into shared memory in
-// words of 4 bytes, and stores of such lines in words of 16 bytes.
+// words of 4 bytes, and stores of such lines in slots of 16 bytes.
 //
 // In f16 a line's first column may be the second half of a word. The line is then copied as whole
 // words, beginning with the element before it, and moved by one element once they have arrived:
@@ -23,7 +23,8 @@ __device__ __forceinline__ int place_in_word(const STORED *at) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % (4 / sizeof(STORED)));
 }
 
-// Lines y0, y0 + 1, .. of a grid of ny x nx points, `pitch` elements apart, the first at `grid`.
+// Lines y0, y0 + 1, .. of a grid of ny x nx points. Its lines are `pitch` elements apart; line 0
+// begins at `grid`.
 template <class STORED, int LOW, int HIGH>
 struct grid_lines {
     const STORED *grid;
@@ -33,9 +34,9 @@ struct grid_lines {
     __device__ __forceinline__ const STORED *line(int line) const { return grid + index(line) * pitch; }
 };
 
-// Columns x0 .. x0 + COLUMNS - 1 of LINES lines; x0 is a multiple of the elements of a word.
-// WINDOW: columns that 16 outputs read. LOW, HIGH: sides of the axis along x; RIGHT: columns past
-// its high side that taps reach.
+// Columns x0 .. x0 + COLUMNS - 1 of LINES lines. A word has POINTS elements, and x0 is a multiple
+// of POINTS; a slot has SLOT elements. WINDOW: columns that 16 outputs read. LOW, HIGH: sides of
+// the axis along x; RIGHT: columns past its high side that taps reach.
 template <class STORED, int COLUMNS, int LINES, int THREADS, int WINDOW, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
@@ -47,10 +48,12 @@ struct unaligned_lines {
     static_assert(LINES % BLOCK_WARPS == 0 && WARP_LINES % 2 == 0 && COLUMNS % SLOT == 0,
                   "each warp has as many lines, an even number, of whole slots");
 
-    // The lane's first word of the warp's first line, in the stage that is copied next.
+    // In the stage that is copied next, an element of the lane's first word of the warp's first
+    // line.
     const STORED *next;
     int place;  // place_in_word() of that line's first column, in all stages
-    // Stages whose lines need no fold and whose words lie in the grid's memory.
+    // Stages whole_begin to whole_end - 1: their lines need no fold, and their words lie in the
+    // grid's memory.
     int whole_begin, whole_end;
     bool inside;  // no column lies past a side
 
@@ -58,7 +61,8 @@ struct unaligned_lines {
     template <class GRID>
     __device__ __forceinline__ void begin(const GRID &g, long long x0) {
         const long long before = POINTS - 1 - x0, after = x0 + POINTS * WORDS - g.nx;
-        // Rows at the grid's low end whose words may begin before it, and at its high end.
+        // Lines at the grid's low end whose words may begin before its memory, and lines at its
+        // high end whose words may end past it.
         const long long low = before > 0 ? (before + g.pitch - 1) / g.pitch : 0;
         const long long high = after > 0 ? (after + g.pitch - 1) / g.pitch : 0;
         const long long end = g.ny - high - g.y0;
@@ -155,8 +159,8 @@ struct unaligned_lines {
                 for (int i = 0; i < COUNT; i++) *reinterpret_cast<word_run<4> *>(at + i * APART + k) = run[i];
         }
     }
-    // Fills the columns past sides in the windows of the grid's columns: those that taps reach get
-    // the points to which they fold, where the axis repeats, and the others 0.
+    // Fills all columns past the low side, and WINDOW columns past the high side. If the axis
+    // repeats, the columns that taps may reach get the points to which they fold; all others get 0.
     template <int PITCH, class GRID>
     static __device__ __forceinline__ void fill(STORED *lines, const GRID &g, int first, long long x0) {
         const int low = x0 < 0 ? static_cast<int>(-x0) : 0;
@@ -177,27 +181,27 @@ struct unaligned_lines {
     }
 };
 
-// Stores lines of a block's outputs from shared memory to the grid, a line by half a warp: words of
-// 16 bytes, and single elements where a line begins or ends within one. All lines that a thread
-// stores have the same place in a word, and begin at that place of a word in shared memory too.
-// WIDE: elements of a line.
+// Stores lines of a block's outputs from shared memory to the grid, a line by half a warp: slots of
+// 16 bytes, and single elements where a line begins or ends within a slot. All lines that a thread
+// stores begin at the same element of a slot, in the grid as in shared memory. WIDE: elements of a
+// line.
 template <class STORED, int WIDE>
 struct line_stores {
     static constexpr int SLOT = 16 / sizeof(STORED), LANES = 16, TURNS = (WIDE / SLOT + LANES - 1) / LANES;
     static_assert(2 * SLOT <= LANES, "a lane for each single element");
-    STORED *words;   // the lane's first word of the next line in the grid
+    STORED *words;   // the lane's first slot of the next line in the grid
     int single;      // elements from there to the lane's single element
-    int alone;       // the index of the single element in shared memory
-    unsigned flags;  // bit k: word k is stored; bit TURNS: the single element is
+    int alone;       // elements from the line's first slot in shared memory to that element
+    unsigned flags;  // bit k: the lane's slot k is stored; bit TURNS: the single element is stored
 
-    // The place of an element in its word.
+    // The index of an element in its slot.
     static __device__ __forceinline__ int place(const STORED *at) {
         return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % SLOT);
     }
     // `to`: the first line; `count`: elements of each that are stored.
     __device__ __forceinline__ void begin(STORED *to, int count) {
         const int lane = threadIdx.x % LANES, before = place(to), first = SLOT * lane - before;
-        // The first element after whole words.
+        // The first element after whole slots.
         const int rest = (count + before) / SLOT * SLOT - before;
         const int n = lane < SLOT ? lane : rest + lane - SLOT;
         words = to + first, single = n - first, alone = before + n;
@@ -206,9 +210,9 @@ struct line_stores {
         for (int k = 0; k < TURNS; k++)
             if ((k > 0 || first >= 0) && first + (LANES * k + 1) * SLOT <= count) flags |= 1u << k;
     }
-    // Stores those of the next LINES lines, STEP rows apart from `row` on, whose rows are at least
-    // 0 and below `end`. They are `pitch` elements apart in the grid and APART in shared memory,
-    // the first at `from`.
+    // Stores the next LINES lines, which are rows `row`, row + STEP, .. of the block, except rows
+    // below 0 and from `end` on. The lines are `pitch` elements apart in the grid, and APART
+    // elements in shared memory, from `from` on.
     template <int LINES, int STEP, int APART>
     __device__ __forceinline__ void store(const STORED *from, long long pitch, int row, int end) {
         word_run<4> word[LINES][TURNS];

@@ -13,9 +13,9 @@
 // Planes are copied to shared memory asynchronously; the copies begin SYSTEM_AHEAD iterations
 // before the planes are needed. Each slot of a tile is copied by its own thread, those of its halo
 // by all threads in turn. Slots outside of the grid are filled by the rules of its sides, so that
-// reads need no folding; where all sides wrap, each is a copy of one slot of the grid, found before
-// the march. Each array has a ring of planes in shared memory, and each thread a queue in registers
-// of the planes of its own column of slots:
+// reads need no folding; if all sides wrap, each is a copy of one slot of the grid, whose address
+// is computed before the march. Each array has a ring of planes in shared memory, and each thread a
+// queue in registers of the planes of its own column of slots:
 //
 //     plane     -LOW . . . 0 . . . HIGH               +------------------------+
 //     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
@@ -36,8 +36,9 @@
 //                          later ones read, from rings in shared memory into such rings
 //     plane m - LAG        by the other ones
 //
-// Between these, threads wait for each other only if SYSTEM_WAITS: the later assignments read slots
-// of plane m that other threads compute. Earlier planes are visible since the iteration began.
+// Between these two parts of an iteration threads wait for each other only if SYSTEM_WAITS, which
+// says that the later assignments read slots of plane m that other threads compute. Planes of
+// earlier iterations are visible after the barrier at the beginning of the iteration.
 //
 // The halo's points, and SYSTEM_BACK planes before a chunk and LAG after it, are computed by
 // neighbouring blocks as well; only their own blocks store them. Along the axes of these halos all
@@ -117,9 +118,9 @@ struct thread_place {
     int rows, columns, planes;    // points of the grid across, along x and along the march
     int first_row, first_column;  // where the tile begins
     int row, column;              // where the thread's slot begins
-    int plane_offset;             // elements of a plane before that slot, which wraps into the grid
+    int plane_offset;             // elements of a plane before that slot, wrapped into the grid
     int thread;                   // number of the thread
-    int slot_row, slot_column;    // its slot in the tile, kept in registers
+    int slot_row, slot_column;    // the thread's slot in the tile
     bool inside;                  // the slot lies in the grid
 };
 
@@ -159,7 +160,7 @@ __device__ __forceinline__ slot filled(REAL value) {
 }
 // True if all sides of array `a` wrap.
 __device__ constexpr bool wraps_everywhere(int a) { return SYSTEM_SIDES[a] == 0; }
-// Index i along an axis of n points whose sides wrap, as one inside of the grid.
+// The index inside of the grid for index i along an axis of n points whose sides wrap.
 __device__ __forceinline__ int wrapped(int i, int n) {
     i %= n;
     return i < 0 ? i + n : i;
@@ -544,8 +545,8 @@ __device__ __forceinline__ void compute(const thread_place &t, const march_plane
 }
 
 // Planes first to end - 1. The first SYSTEM_AHEAD iterations only copy. Queues begin as zeros: they
-// are shifted before all their entries are known, and a compiler may assume anything of undefined
-// values (NVRTC 13.0 kept some in registers that all threads of a warp share).
+// are shifted before all their entries are loaded, and a compiler may assume anything of undefined
+// values (NVRTC 13.0 kept some in uniform registers, which all threads of a warp share).
 __device__ __forceinline__ void march(const thread_place &t, int first, int end) {
     arrays c = {};
     const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;

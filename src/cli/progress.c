@@ -1,9 +1,9 @@
-/* See progress.h: the progress bar. */
+/* See progress.h. */
 #include "cli/progress.h"
 
 #include <stdio.h>
 
-#define WIDE 30
+#define BAR_WIDTH 30 /* characters */
 
 bool cli_progress_is_shown(cli_show show, double predicted) {
     return show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && predicted >= 1);
@@ -20,9 +20,9 @@ int cli_progress_update(void *user, uint64_t done, uint64_t total) {
     progress->drawn = now;
     double part = (double)done / (double)total;
     double left = (now - progress->started) * (1 - part) / part;
-    char bar[WIDE + 1];
-    for (int i = 0; i < WIDE; i++) bar[i] = i < (int)(part * WIDE) ? '#' : '.';
-    bar[WIDE] = '\0';
+    char bar[BAR_WIDTH + 1];
+    for (int i = 0; i < BAR_WIDTH; i++) bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
     unsigned long seconds = (unsigned long)(left + 0.5);
     fprintf(stderr, "\r[%s] %3.0f%%  step %llu of %llu  %02lu:%02lu:%02lu left ", bar, part * 100,
             (unsigned long long)done, (unsigned long long)total, seconds / 3600, seconds / 60 % 60, seconds % 60);

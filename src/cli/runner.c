@@ -19,10 +19,10 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
     stn_status status;
-    const double begin = stn_clock_seconds(), before = stn_device_seconds(context->device);
+    const double begin = stn_clock_seconds(), driver_begin = stn_device_seconds(context->device);
     STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
     runner->plan_seconds = stn_clock_seconds() - begin;
-    runner->driver_seconds = stn_device_seconds(context->device) - before;
+    runner->driver_seconds = stn_device_seconds(context->device) - driver_begin;
     runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
     runner->shown = cli_progress_is_shown(show, runner->predicted);
     STN_TRY_GOTO(status, stn_memory_alloc(context, runner->grid_bytes, &runner->in, error), fail);

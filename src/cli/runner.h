@@ -20,7 +20,7 @@ typedef struct cli_runner {
 stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_device_settings *settings, cli_show show,
                            cli_runner *runner, stn_error *error);
 
-/* Uploads the grid and the source (NULL: the job has none), runs, and returns the seconds of the
+/* Uploads the grid and the source (NULL: the job has none), runs, and sets *seconds to those of the
  * steps, copies excluded. May be called again. */
 stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *source, double *seconds, stn_error *error);
 

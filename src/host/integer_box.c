@@ -11,9 +11,9 @@
 #include "host/stencil_kernels.h"
 
 #define COLUMNS 2048    /* most contiguous columns whose sums are updated together */
-#define COLUMN_BYTES 12 /* of a column: its sum, values past both sides, a 0 and its mean */
+#define COLUMN_BYTES 12 /* of a column: 4 of its sum, 2 each of 0, values past sides, mean */
 #define SMALL_BOX 7     /* most points of a box whose points are added one by one */
-#define CHUNK_BOXES 8   /* least points of a piece of work along the axis, as a multiple of a box */
+#define CHUNK_BOXES 8   /* least points of a chunk along the axis, as a multiple of a box's */
 #define WORK 65536      /* points below which waking a thread costs more than it saves */
 
 typedef struct integer_run {
@@ -22,21 +22,22 @@ typedef struct integer_run {
     const char *in;
     char *out;
     const int64_t *source_index; /* as in moving_average.c */
-    size_t item, wide;           /* bytes of a number and of a sum */
+    size_t number_bytes, sum_bytes;
     stn_integers kind;
-    /* A filter along the rows of the result, which are strips; NULL: none. */
+    /* A second filter, whose lines are the rows of strips of this one's result; NULL: none. */
     const struct integer_run *next;
     int64_t columns;    /* contiguous columns whose sums are updated together */
     int64_t strips;     /* strips of columns for each outer index */
-    int64_t rows;       /* points of a piece of work along the axis, where columns are summed */
-    int64_t chunks;     /* such pieces of a strip */
+    int64_t rows;       /* points of a chunk of columns along the axis */
+    int64_t chunks;     /* such chunks of a strip */
     atomic_bool failed; /* out of memory */
 } integer_run;
 
+/* Writes the value past a constant side `count` times. */
 static void fill(const integer_run *run, int side, int64_t count, char *to) {
     const uint16_t value = (uint16_t)run->box->sides[side].value;
     for (int64_t k = 0; k < count; k++)
-        if (run->item == 1)
+        if (run->number_bytes == 1)
             ((uint8_t *)to)[k] = (uint8_t)value;
         else
             ((uint16_t *)to)[k] = value;
@@ -48,21 +49,22 @@ static size_t piece_of(const stn_box_filter *box) {
     return box->points < most ? box->points : most;
 }
 
-/* Bytes from one line of sums in memory to the next: half a page past whole pages, since copies
- * between addresses that agree modulo a page are slow. */
+/* Bytes of a line in the memory of run_line: whole pages and a half, since copies between addresses
+ * that agree modulo a page are slow. */
 static size_t line_bytes(const stn_box_filter *box) {
     return ((piece_of(box) + box->size + 1023) / 1024 * 1024 + 512) * sizeof(uint32_t);
 }
 
-/* Averages of a contiguous line, from one to another. The sum over a small box is that of shifted
- * lines; over others it is the difference of two sums from the line's begin, modulo the range of
- * the sums' type. memory: two lines. */
+/* Averages a contiguous line, piece by piece. The sum over a small box is the sum of shifted lines;
+ * over others it is the difference of two prefix sums of the piece, modulo the range of the sums'
+ * type. memory: two lines, one of sums and one of points that are copied. */
 static void run_line(const integer_run *run, const char *from, char *to, char *memory) {
     const stn_kernels *kernels = run->kernels;
     const stn_integers kind = run->kind;
-    const int64_t item = (int64_t)run->item, wide = (int64_t)run->wide, size = (int64_t)run->box->size;
+    const int64_t number_bytes = (int64_t)run->number_bytes, sum_bytes = (int64_t)run->sum_bytes,
+                  size = (int64_t)run->box->size;
     const int64_t points = (int64_t)run->box->points, before = (int64_t)run->box->before;
-    char *const other = memory + line_bytes(run->box), past[2][sizeof(uint16_t)];
+    char *const copied = memory + line_bytes(run->box), past[2][sizeof(uint16_t)];
     const bool is_small = size <= SMALL_BOX;
     void (*const *sum)(void *, const void *, size_t) = is_small ? kernels->widen : kernels->accumulate;
     const void *lines[SMALL_BOX];
@@ -70,47 +72,50 @@ static void run_line(const integer_run *run, const char *from, char *to, char *m
     for (int64_t begin = 0, now; begin < points; begin += now) {
         now = stn_min((int64_t)piece_of(run->box), points - begin);
         const int64_t all = now + size - 1;
-        /* Those from `low` to `high` of all points are inside the grid; others are copied. */
+        /* The boxes read `all` points. Points low to high - 1 of these lie in the line; the others
+         * are copied from the points to which they fold. */
         const int64_t low = stn_min(stn_max(before - begin, 0), all),
                       high = stn_max(stn_min(before + points - begin, all), low);
         for (int64_t i = low > 0 ? 0 : high; i < all; i = i + 1 == low ? high : i + 1) {
             const int64_t j = run->source_index[begin + i];
-            const char *const number = j < 0 ? past[-1 - j] : from + j * item;
-            for (int64_t k = 0; k < item; k++) other[i * item + k] = number[k];
+            const char *const number = j < 0 ? past[-1 - j] : from + j * number_bytes;
+            for (int64_t k = 0; k < number_bytes; k++) copied[i * number_bytes + k] = number[k];
         }
-        memset(memory, 0, (size_t)wide);
-        sum[kind](memory, other, (size_t)low);
-        sum[kind](memory + low * wide, from + (begin + low - before) * item, (size_t)(high - low));
-        sum[kind](memory + high * wide, other + high * item, (size_t)(all - high));
-        for (int64_t k = 0; k < (is_small ? size : 1); k++) lines[k] = memory + (is_small ? k : size) * wide;
-        kernels->quotients[kind](to + begin * item, lines, is_small ? (size_t)size : 1, is_small ? NULL : memory,
-                                 (size_t)now, run->box->divisor);
+        memset(memory, 0, (size_t)sum_bytes);
+        sum[kind](memory, copied, (size_t)low);
+        sum[kind](memory + low * sum_bytes, from + (begin + low - before) * number_bytes, (size_t)(high - low));
+        sum[kind](memory + high * sum_bytes, copied + high * number_bytes, (size_t)(all - high));
+        for (int64_t k = 0; k < (is_small ? size : 1); k++) lines[k] = memory + (is_small ? k : size) * sum_bytes;
+        kernels->quotients[kind](to + begin * number_bytes, lines, is_small ? (size_t)size : 1,
+                                 is_small ? NULL : memory, (size_t)now, run->box->divisor);
     }
 }
 
-/* Averages of columns, at points [begin, end): a row enters the sums and another leaves them for
- * each point. memory: columns * COLUMN_BYTES bytes, followed by two lines of the next filter. */
+/* Averages columns at points [begin, end): for each point a row enters the sums and another leaves
+ * them. memory: columns * COLUMN_BYTES bytes, followed by two lines for run_line of the next
+ * filter. */
 static void run_columns(const integer_run *run, int64_t first, int64_t count, int64_t begin, int64_t end,
                         char *memory) {
     const stn_kernels *kernels = run->kernels;
-    const int64_t inner = (int64_t)run->box->inner, size = (int64_t)run->box->size, item = (int64_t)run->item;
+    const int64_t inner = (int64_t)run->box->inner, size = (int64_t)run->box->size,
+                  number_bytes = (int64_t)run->number_bytes;
     const size_t numbers = (size_t)count;
-    const void *const all = memory;
-    char *const sums = memory, *const nothing = sums + count * 4,
-                *const past[2] = {nothing + count * 2, nothing + count * 4}, *const row = past[1] + count * 2,
-                *const lines = memory + run->columns * COLUMN_BYTES;
+    const void *const sum_line = memory;
+    char *const sums = memory, *const zeros = sums + count * 4, *const past[2] = {zeros + count * 2, zeros + count * 4},
+                *const row = past[1] + count * 2, *const lines = memory + run->columns * COLUMN_BYTES;
     memset(memory, 0, numbers * COLUMN_BYTES);
     for (int side = 0; side < 2; side++) fill(run, side, count, past[side]);
     for (int64_t i = begin; i < end + size - 1; i++) {
-        const void *rows[2] = {nothing, nothing}; /* the row that enters, and the one that leaves */
+        const void *rows[2] = {zeros, zeros}; /* the row that enters, and the one that leaves */
         for (int k = 0; k < 2 && i >= begin + k * size; k++) {
             const int64_t j = run->source_index[i - k * size];
-            rows[k] = j < 0 ? past[-1 - j] : run->in + (first + j * inner) * item;
+            rows[k] = j < 0 ? past[-1 - j] : run->in + (first + j * inner) * number_bytes;
         }
         kernels->slide[run->kind](sums, rows[0], rows[1], numbers);
         const int64_t at = i - size + 1;
-        char *const to = run->out + (first + at * inner) * item;
-        if (at >= begin) kernels->quotients[run->kind](run->next ? row : to, &all, 1, NULL, numbers, run->box->divisor);
+        char *const to = run->out + (first + at * inner) * number_bytes;
+        if (at >= begin)
+            kernels->quotients[run->kind](run->next ? row : to, &sum_line, 1, NULL, numbers, run->box->divisor);
         if (at >= begin && run->next) run_line(run->next, row, to, lines);
     }
 }
@@ -127,7 +132,7 @@ static void run_items(void *user, int64_t begin, int64_t end) {
     }
     for (int64_t item = begin; item < end; item++) {
         const int64_t first = item % run->chunks * run->rows, strip = item / run->chunks;
-        const int64_t column = strip % run->strips * columns, line = item * points * (int64_t)run->item;
+        const int64_t column = strip % run->strips * columns, line = item * points * (int64_t)run->number_bytes;
         if (inner == 1)
             run_line(run, run->in + line, run->out + line, memory);
         else
@@ -139,9 +144,9 @@ static void run_items(void *user, int64_t begin, int64_t end) {
 
 static integer_run begin_run(const stn_box_filter *box, const int64_t *source_index) {
     integer_run run = {.box = box, .kernels = stn_kernels_best(), .source_index = source_index};
-    run.item = stn_element_size(box->element);
-    run.kind = run.item == 2 ? STN_SHORTS : box->size * UINT8_MAX > UINT16_MAX ? STN_BYTES : STN_SMALL_BYTES;
-    run.wide = run.kind == STN_SMALL_BYTES ? sizeof(uint16_t) : sizeof(uint32_t);
+    run.number_bytes = stn_element_size(box->element);
+    run.kind = run.number_bytes == 2 ? STN_SHORTS : box->size * UINT8_MAX > UINT16_MAX ? STN_BYTES : STN_SMALL_BYTES;
+    run.sum_bytes = run.kind == STN_SMALL_BYTES ? sizeof(uint16_t) : sizeof(uint32_t);
     return run;
 }
 

@@ -76,14 +76,14 @@ typedef struct stn_kernels {
     /* Parts of moving averages, of floats [0] and of doubles [1]. Those that return whether all
      * results are finite return true for floats. sum[x] = before[x] + from[x]: */
     void (*add_row[2])(double *sum, const double *before, const void *from, size_t count);
-    /* begins[x] += from[x], then to[x] = (ends[x] + begins[x]) / divisor. Means that are floats are
-     * rounded from products with 1 / divisor. */
-    bool (*mean_row[2])(void *to, const double *ends, double *begins, const void *from, size_t count, double divisor);
+    /* prefix[x] += from[x], then to[x] = (suffix[x] + prefix[x]) / divisor. Means that are floats
+     * are rounded from products with 1 / divisor. */
+    bool (*mean_row[2])(void *to, const double *suffix, double *prefix, const void *from, size_t count, double divisor);
     /* Moving averages of rows of STN_AVERAGE_COLUMNS numbers: row i of the result, for i < count <=
      * size, is the sum of row size - 1 of `rows` down to row i, plus the sum of the first i rows of
-     * `next`, divided by the divisor. ends: memory for `size` rows of doubles. */
+     * `next`, divided by the divisor. suffix: memory for `size` rows of doubles. */
     bool (*average[2])(void *to, const void *rows, const void *next, size_t size, size_t count, double divisor,
-                       double *ends);
+                       double *suffix);
     /* to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns. */
     void (*transpose[2])(const void *from, int64_t from_stride, int64_t rows, int64_t columns, void *to,
                          int64_t to_stride);

@@ -34,8 +34,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 
 /* NAME_block sums `blocks` vectors from point x on. Sums start from -0, since -0 plus a number is
  * that number, including zeros of both signs. NAME_few sums one line and some pairs, whose
- * addresses and weights stay in registers. A remainder of less than a vector is summed as a full
- * vector that overlaps the previous one. */
+ * addresses and weights stay in registers; after its first FEW_BLOCKS vectors, the others begin at
+ * multiples of their size in memory, so that whole cache lines are stored. A remainder of less than
+ * a vector is summed as a full vector that overlaps the previous one. */
 #define DEFINE_SUM(name, real, out, put)                                                                               \
     TARGET INLINE void NAME(name##_block)(out * sum, const stn_terms *terms, size_t x, const int blocks) {             \
         NAME(vector) u[BLOCKS];                                                                                        \
@@ -154,8 +155,8 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
 
 #define AVERAGE_BLOCKS (STN_AVERAGE_COLUMNS / (int)LANES)
 
-/* divide: the division by the divisor, whose inverse is `factor`. check becomes NaN if any
- * double is not finite. */
+/* divide: text that divides what is before it: `/ divisor`, or `* factor`, where factor is
+ * 1 / divisor. check becomes NaN if any double is not finite. */
 #define DEFINE_AVERAGES(real, divide)                                                                                  \
     TARGET static void NAME(add_row_##real)(double *sum, const double *before, const void *from, size_t count) {       \
         const real *const row = from;                                                                                  \
@@ -172,7 +173,7 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
         for (size_t k = 0; k < LANES; k++) all += check[k];                                                            \
         return all == 0;                                                                                               \
     }                                                                                                                  \
-    TARGET static bool NAME(mean_row_##real)(void *means, const double *ends, double *begins, const void *from,        \
+    TARGET static bool NAME(mean_row_##real)(void *means, const double *suffix, double *prefix, const void *from,      \
                                              size_t count, double divisor) {                                           \
         const real *const row = from;                                                                                  \
         real *const to = means;                                                                                        \
@@ -181,20 +182,20 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
         size_t x = 0;                                                                                                  \
         (void)factor;                                                                                                  \
         for (; x + LANES <= count; x += LANES) {                                                                       \
-            const NAME(vector) sum = AT(begins + x) + SEEN_##real(row, 0);                                             \
-            PUT_double(begins + x, sum);                                                                               \
-            NAME(put_mean_##real)(to + x, (AT(ends + x) + sum) divide, &check);                                        \
+            const NAME(vector) sum = AT(prefix + x) + SEEN_##real(row, 0);                                             \
+            PUT_double(prefix + x, sum);                                                                               \
+            NAME(put_mean_##real)(to + x, (AT(suffix + x) + sum) divide, &check);                                      \
         }                                                                                                              \
         for (; x < count; x++) {                                                                                       \
-            begins[x] += (double)row[x];                                                                               \
-            const double mean = (ends[x] + begins[x]) divide;                                                          \
+            prefix[x] += (double)row[x];                                                                               \
+            const double mean = (suffix[x] + prefix[x]) divide;                                                        \
             to[x] = (real)mean;                                                                                        \
             if (sizeof(real) == sizeof(double)) check[0] += mean * 0;                                                  \
         }                                                                                                              \
         return NAME(is_zero_##real)(check);                                                                            \
     }                                                                                                                  \
     TARGET static bool NAME(average_##real)(void *means, const void *rows, const void *next, size_t size,              \
-                                            size_t count, double divisor, double *restrict ends) {                     \
+                                            size_t count, double divisor, double *restrict suffix) {                   \
         const size_t x = 0;                                                                                            \
         const double factor = 1 / divisor;                                                                             \
         const real *const row = rows, *const later = next;                                                             \
@@ -205,13 +206,13 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
         for (size_t i = size; i-- > 0;)                                                                                \
             for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
                 u[b] += SEEN_##real(row + i * STN_AVERAGE_COLUMNS, b);                                                 \
-                PUT_double(ends + i * STN_AVERAGE_COLUMNS + b * LANES, u[b]);                                          \
+                PUT_double(suffix + i * STN_AVERAGE_COLUMNS + b * LANES, u[b]);                                        \
             }                                                                                                          \
         for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};                                             \
         for (size_t i = 0; i < count; i++, to += STN_AVERAGE_COLUMNS)                                                  \
             for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
                 if (i) u[b] += SEEN_##real(later + (i - 1) * STN_AVERAGE_COLUMNS, b);                                  \
-                const NAME(vector) end = AT(ends + i * STN_AVERAGE_COLUMNS + b * LANES);                               \
+                const NAME(vector) end = AT(suffix + i * STN_AVERAGE_COLUMNS + b * LANES);                             \
                 NAME(put_mean_##real)(to + b * LANES, (end + u[b]) divide, &check);                                    \
             }                                                                                                          \
         return NAME(is_zero_##real)(check);                                                                            \
@@ -483,7 +484,7 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
     }
 }
 
-/* The sums of the first numbers of a vector of 16 bytes, in place; and its last number in all
+/* ACCUMULATE: the prefix sums of a vector of 16 bytes, in place. LAST: its last number in all
  * lanes. */
 #define ACCUMULATE_uint32_t(u, zero)                                                                                   \
     u += STN_SHUFFLE(sums, zero, u, 0, 4, 5, 6), u += STN_SHUFFLE(sums, zero, u, 0, 1, 4, 5)
@@ -494,8 +495,8 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
 #define LAST_uint32_t(u) STN_SHUFFLE(sums, u, u, 3, 3, 3, 3)
 #define LAST_uint16_t(u) STN_SHUFFLE(sums, u, u, 7, 7, 7, 7, 7, 7, 7, 7)
 
-/* NAME_block sums points of `used` lines, minus those of `leave`, in `blocks` vectors, from point x
- * on. */
+/* NAME_block computes `blocks` vectors of sums, from point x on: of `used` lines, minus the line
+ * `leave` unless it is NULL. NAME_point does the same for one point. */
 #define DEFINE_INTEGERS(name, type, wide)                                                                              \
     typedef wide NAME(wide_##name) __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));              \
     typedef type NAME(narrow_##name)                                                                                   \
@@ -540,6 +541,7 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         for (size_t k = 0; k < used; k++) u = (wide)(u + ((const wide *)lines[k])[x]);                                 \
         return u;                                                                                                      \
     }
+/* Stores the quotients of whole vectors of sums; returns their number of points. */
 #define DEFINE_QUOTIENTS(name, type, wide, divide)                                                                     \
     TARGET INLINE size_t NAME(blocks_##name##_##divide)(type * to, const void *const *lines, size_t used,              \
                                                         const void *leave, size_t count, double divisor) {             \
@@ -563,70 +565,72 @@ DEFINE_INTEGERS(small, uint8_t, uint16_t)
 DEFINE_INTEGERS(u8, uint8_t, uint32_t)
 DEFINE_INTEGERS(u16, uint16_t, uint32_t)
 
-/* Quotients of sums below 2^21: adding 0.5 to the sum adds 0.5 / divisor to the quotient. This
- * exceeds the rounding error of the quotient, so that an exact integer is not rounded down, and it
- * is less than 1 / divisor, the smallest distance from a quotient to the next integer. */
-typedef float NAME(divisor_low);
-TARGET INLINE float NAME(begin_low)(double divisor) { return (float)(1 / divisor); }
-TARGET INLINE NAME(whole) NAME(low)(NAME(wide_u16) sum, const float *factor) {
+/* by_float: quotients of sums below 2^21. Adding 0.5 to the sum adds 0.5 / divisor to the quotient.
+ * This exceeds the rounding error of the quotient, so that an exact integer is not rounded down,
+ * and it is less than 1 / divisor, the smallest distance from a quotient to the next integer. */
+typedef float NAME(divisor_by_float);
+TARGET INLINE float NAME(begin_by_float)(double divisor) { return (float)(1 / divisor); }
+TARGET INLINE NAME(whole) NAME(by_float)(NAME(wide_u16) sum, const float *factor) {
     const NAME(real) u = (__builtin_convertvector((NAME(whole))sum, NAME(real)) + 0.5F) * *factor;
     return __builtin_convertvector(u, NAME(whole));
 }
 
-/* Quotients of any sums: the product, of half the sum, with slightly less than 2 / divisor is, when
- * truncated, the quotient or one less. */
-typedef struct NAME(divisor_high) {
+/* corrected: quotients of any sums. Half the sum times slightly less than 2 / divisor, truncated,
+ * is the quotient or one less; the remainder decides which. */
+typedef struct NAME(divisor_corrected) {
     int32_t divisor;
     float factor;
-} NAME(divisor_high);
-TARGET INLINE NAME(divisor_high) NAME(begin_high)(double divisor) {
-    return (NAME(divisor_high)){(int32_t)divisor, (float)(2 / divisor * (1 - 0x1p-20))};
+} NAME(divisor_corrected);
+TARGET INLINE NAME(divisor_corrected) NAME(begin_corrected)(double divisor) {
+    return (NAME(divisor_corrected)){(int32_t)divisor, (float)(2 / divisor * (1 - 0x1p-20))};
 }
-TARGET INLINE NAME(whole) NAME(high)(NAME(wide_u16) sum, const NAME(divisor_high) * by) {
+TARGET INLINE NAME(whole) NAME(corrected)(NAME(wide_u16) sum, const NAME(divisor_corrected) * by) {
     const NAME(real) half = __builtin_convertvector((NAME(whole))(sum >> 1), NAME(real));
-    const NAME(whole) low = __builtin_convertvector(half * by->factor, NAME(whole));
-    const NAME(wide_u16) rest = sum - (NAME(wide_u16))low * (uint32_t)by->divisor;
-    return low - ((NAME(whole))rest >= by->divisor);
+    const NAME(whole) quotient = __builtin_convertvector(half * by->factor, NAME(whole));
+    const NAME(wide_u16) rest = sum - (NAME(wide_u16))quotient * (uint32_t)by->divisor;
+    return quotient - ((NAME(whole))rest >= by->divisor);
 }
 
-/* Quotients of sums of 16 bits: 2^bits times a factor of 16 bits, which is rounded up if that is
- * exact for all sums (Granlund and Montgomery, 1994), else down, and 1 is added to the sum. */
-typedef struct NAME(divisor_exact) {
+/* by_integer: quotients of sums of 16 bits. The upper half of the product with a factor of 16 bits
+ * is shifted right by `bits`. The factor is 2^(16 + bits) / divisor, rounded up if all quotients
+ * are then exact (Granlund and Montgomery, 1994); else it is rounded down, and 1 is added to each
+ * sum. */
+typedef struct NAME(divisor_by_integer) {
     uint16_t factor, more;
     int bits;
-} NAME(divisor_exact);
-TARGET INLINE NAME(divisor_exact) NAME(begin_exact)(double divisor) {
+} NAME(divisor_by_integer);
+TARGET INLINE NAME(divisor_by_integer) NAME(begin_by_integer)(double divisor) {
     const uint32_t d = (uint32_t)divisor;
     int bits = 0;
     while ((d - 1) >> (bits + 1)) bits++;
     const uint32_t one = UINT32_C(1) << (16 + bits), up = (one + d - 1) / d;
     const bool is_exact = (uint64_t)UINT8_MAX * d * (up * d - one) < one;
-    return (NAME(divisor_exact)){(uint16_t)(is_exact ? up : up - 1), !is_exact, bits};
+    return (NAME(divisor_by_integer)){(uint16_t)(is_exact ? up : up - 1), !is_exact, bits};
 }
-TARGET INLINE NAME(wide_small) NAME(exact)(NAME(wide_small) sum, const NAME(divisor_exact) * by) {
+TARGET INLINE NAME(wide_small) NAME(by_integer)(NAME(wide_small) sum, const NAME(divisor_by_integer) * by) {
     return (NAME(wide_small))MULTIPLY_HIGH(sum + by->more, by->factor - (NAME(wide_small)){0}) >> by->bits;
 }
-DEFINE_QUOTIENTS(small, uint8_t, uint16_t, exact)
-DEFINE_QUOTIENTS(u8, uint8_t, uint32_t, high)
-DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, low)
-DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, high)
+DEFINE_QUOTIENTS(small, uint8_t, uint16_t, by_integer)
+DEFINE_QUOTIENTS(u8, uint8_t, uint32_t, corrected)
+DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, by_float)
+DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, corrected)
 #define QUOTIENTS(name, type, divide)                                                                                  \
     size_t x = divisor > 1 ? NAME(blocks_##name##_##divide)(to, lines, used, leave, count, divisor) : 0;               \
     for (; x < count; x++) ((type *)to)[x] = (type)(NAME(point_##name)(lines, used, leave, x) / (uint32_t)divisor)
 TARGET static void NAME(quotients_small)(void *to, const void *const *lines, size_t used, const void *leave,
                                          size_t count, double divisor) {
-    QUOTIENTS(small, uint8_t, exact);
+    QUOTIENTS(small, uint8_t, by_integer);
 }
 TARGET static void NAME(quotients_u8)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
                                       double divisor) {
-    QUOTIENTS(u8, uint8_t, high);
+    QUOTIENTS(u8, uint8_t, corrected);
 }
 TARGET static void NAME(quotients_u16)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
                                        double divisor) {
     if (UINT16_MAX * divisor < 0x1p21) {
-        QUOTIENTS(u16, uint16_t, low);
+        QUOTIENTS(u16, uint16_t, by_float);
     } else {
-        QUOTIENTS(u16, uint16_t, high);
+        QUOTIENTS(u16, uint16_t, corrected);
     }
 }
 #undef QUOTIENTS

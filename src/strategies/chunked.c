@@ -34,7 +34,8 @@ enum { MOST_SIZES = 2 * (4 + 16) };
  * chunks in f16. Their narrow accesses, at both ends of the run and at the sides that are computed
  * by steps, take longer than estimated (1.5 to 2.7 times on seven random grids). */
 #define FACTOR 1.08
-#define ROUNDED_UP (1 + 1e-9) /* for limits of chunks: the sum of all chunks decides */
+/* Keeps rounding errors from rejecting a single chunk; the sum of all chunks decides. */
+#define ROUNDED_UP (1 + 1e-9)
 #define PADDED_HALVES_FACTOR 1.5
 
 /* FIRST reads the caller's input, LATER the output of another chunk. LAST is needed if the last
@@ -148,8 +149,8 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times, double
 /* Estimates all chunks. If `roughly`, the last chunk gets the estimate of the first, which saves a
  * ranking of all strategies. This is not done with padding: the last chunk then reads padded rows
  * and writes unpadded ones, which the first chunk's strategy may not support. Returns false if no
- * strategy runs a chunk, or if the chunks take `most` seconds or more. The kind with the most
- * chunks is ranked first, because its limit is the lowest. */
+ * strategy runs a chunk, or if the chunks take `most` seconds or more. LATER, usually the kind with
+ * the most chunks, is ranked first, because its limit is the lowest. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, chunk_sizes sizes, bool roughly,
                             stn_estimate *result, double most) {
     static const int order[CHUNKS] = {LATER, FIRST, LAST};
@@ -209,7 +210,7 @@ static bool estimate_sizes(const search *s, chunk_sizes sizes, stn_estimate *all
            estimate_chunks(task, &s->plan->machine, sizes, true, all, s->cost) && all->error <= stn_error_bound(task);
 }
 
-/* Adds sizes to be tried. Without padding the number of chunks in place is made even, so that the
+/* Adds sizes to be tried. A run in place without padding gets an even number of chunks, so that the
  * first chunk does not write to the grid that it reads. */
 static void add_sizes(search *s, chunk_sizes sizes) {
     const stn_task *task = &s->plan->task;
@@ -251,9 +252,10 @@ static void try_sizes(search *s) {
     s->count = 0;
 }
 
-/* Tries two to four chunks, and chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
- * 3/2 and 3/4 times the best of those. Whether a strategy serves a size, and how well, follows no
- * order: the search does not stop at the first size that is worse than another. */
+/* Tries two to four chunks (with padding also a single one between the first step and the last
+ * chunk), and chunks of 4, 16, 64, ... steps; then 2 and 1/2 times the best size, and 3/2 and 3/4
+ * times the best of all these. The cost is no monotonic function of the size: the search does not
+ * stop at the first size that is worse than another. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);

@@ -1,21 +1,20 @@
-/* Cost model of one step by direct_line, _tile, _gather and _any. */
+/* Cost model of one step by direct_line, _tile, _skew, _gather and _any. */
 #include <math.h>
 
 #include "base/arith.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/one_step.h"
 
-/* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Cycles
- * are those of a multiprocessor. Memory time and warp time overlap: they are combined by a p-norm.
- * The launch time is added. */
+/* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Memory
+ * time and warp time overlap: they are combined by a p-norm. The launch time is added. */
 static const struct {
-    /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
+    /* Exponent p of the norm; seconds added to machine->launch_seconds for each launch. */
     double overlap_exponent, launch_seconds;
     /* When input and output together fit this part of L2, they stay there: then the bandwidth is
      * l2_copy_factor times the copy bandwidth. */
     double l2_fraction, l2_copy_factor;
     double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
-    double fma, convert;       /* relative to the FMA rate; f16 is also converted */
+    double fma, convert;       /* time of an FMA and of converting f16, in FMAs at peak */
     /* Cycles of a warp while many warps are resident: load_cycles for each access to one of its own
      * planes, halo_cycles for each halo plane. */
     double load_cycles, halo_cycles;
@@ -35,10 +34,11 @@ static const struct {
     /* Further factor, in 2D and 3D, in f64, f32, f16, for taps off the axes, whose windows have all
      * rows in all planes. */
     double skewed_box_factor[2][3];
-    double shifted_factor; /* further factor if the output has another skew: 512 x 512 x 513, f32 */
+    /* Further factor if the output's rows are skewed unlike the input's: 512 x 512 x 513, f32. */
+    double shifted_factor;
     /* Factor for accesses of 8 and 4 bytes in f64 and f32: of all the time in 2D, of the memory
-     * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 spill (511 to
-     * 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
+     * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 points
+     * spill registers (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
     /* Further factor for direct_skew in 3D if taps reach two points and more along x, and other
      * planes, so that the windows of several planes are held (170 x 124 x 1349, f16, star of radius
@@ -47,12 +47,12 @@ static const struct {
     /* The same in 2D, in f64, f32, f16, for more than two points (3171 x 12393, f16, radius 7: 0.12
      * ms a step; 563 x 2699, f64, radius 5: 20 us). */
     double skewed_far_2d_factor[3];
-    /* Weights of more words than these are read from shared memory, each for every plane of a
-     * warp. */
+    /* If the weights have more words than held_words, a warp reads each of them from shared memory
+     * for each plane, in weight_cycles. */
     int held_words;
     double weight_cycles;
-    /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
-     * than this model, so a lower rank is chosen only when it is clearly faster. */
+    /* Factor for all shapes but the first-ranked one: measured rankings of one problem's shapes are
+     * finer than this model, so another shape is chosen only when it is clearly faster. */
     double rank_factor;
 } tile_rates = {.overlap_exponent = 2.8,
                 .launch_seconds = 1.5e-6,
@@ -84,13 +84,13 @@ static const struct {
     double runs_factor;               /* factor for several runs a thread */
     /* Cycles of a warp's tap in f64, f32, f16; and in 3D, where planes are far apart. */
     double gather_cycles[3], gather_3d_cycles;
-    /* Overhead of a point, as the number of taps that take as long; cycles of a tap if few other
-     * warps hide its latency, in warps at sides, which fold indices (640 x 256, f32, 81 taps: 24
+    /* Overhead of a point, as the number of taps that take as long; latency of a tap in cycles, if
+     * few other warps hide it, in warps at sides, which fold indices (640 x 256, f32, 81 taps: 24
      * us; strips of 225 to 289 taps). */
     double gather_overhead_taps, gather_chain_cycles;
     /* Further cycles of a warp's tap for points at sides in 2D (139 x 159, f32, 51 x 51 taps). */
     double gather_side_cycles;
-    double gather_many_taps_factor; /* of more than 100 taps in 2D and 3D in f64 */
+    double gather_many_taps_factor; /* for more than 100 taps in 2D and 3D in f64 */
     /* direct_any: cycles of a warp for a point, for each axis after the first, for a tap in f32 and
      * f16, and for a tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5 taps. A tap
      * takes three L1 accesses, four in f64. */
@@ -168,6 +168,7 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
         (shape->skewed ? skewed.inner * skewed.tiles_z : tiles[0] * tiles[1] * tiles[2]) * task->batch;
     tile_load l = {.halo = task->reach[z][0] + task->reach[z][1], .inner = 1};
     l.planes = shape->chunk + l.halo;
+    /* A march that is unrolled as a whole reads of a star's halo planes only its own points. */
     const bool lean = star && shape->unroll >= l.planes;
     l.own = star ? shape->rows * slots + reach_y : (shape->rows + reach_y) * slots;
     l.halo_accesses = lean ? shape->rows : l.own;
@@ -236,9 +237,10 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const tile_load l = load_of(task, machine, shape);
     const size_t size = stn_dtype_size(task->dtype);
     const double warps = l.uneven * l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
-    /* Otherwise unused sums are computed as well; direct_skew's loops are as fast nonetheless. */
-    const bool all = shape->skewed || shape->unroll >= l.planes;
-    const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
+    /* Loops that are not unrolled as a whole also compute sums that are not used. Those of
+     * direct_skew do so too, but are as fast as if they did not. */
+    const bool only_used = shape->skewed || shape->unroll >= l.planes;
+    const double fmas = (double)task->ntaps * points * (only_used ? shape->chunk : l.planes);
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
     double cycles = tile_rates.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile_rates.convert * fma_cycles(task, machine, warps * numbers);
@@ -267,7 +269,7 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other_rates.runs_factor : 1);
 }
 
-/* Cycles of a tap of direct_any. */
+/* Cycles of a warp's tap in direct_any. */
 static double any_tap(const stn_task *task) {
     bool fixed = true;
     for (int axis = 0; axis < 3; axis++)
@@ -286,8 +288,8 @@ static double part_at_sides(const stn_task *task) {
     return task->rank == 2 ? 1 - inside : 0;
 }
 
-/* Seconds of a kernel that loads one table entry and one point for each tap; direct_any costs more
- * for each, and a fixed amount a point. */
+/* Seconds of a kernel that loads one table entry and one point for each tap. direct_any also takes
+ * some cycles for each point. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other_rates.gather_overhead_taps;
@@ -309,9 +311,9 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     e->launches = steps;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * steps;
     e->flops = 2 * (double)task->ntaps * points * steps;
-    const bool walks = shape->kernel == DIRECT_TILE;
-    e->halo_waste = walks ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
-    const double one = walks                          ? tile_seconds(task, machine, shape)
+    const bool marches = shape->kernel == DIRECT_TILE;
+    e->halo_waste = marches ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
+    const double one = marches                        ? tile_seconds(task, machine, shape)
                        : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
                                                       : table_seconds(task, machine, shape);
     e->seconds = steps * (one + tile_rates.launch_seconds + machine->launch_seconds);

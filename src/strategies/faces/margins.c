@@ -1,4 +1,4 @@
-/* Runs the margins of a fused launch as tiles or as strips, whichever is cheaper. */
+/* Runs the margins of a fused launch as tiles, or as strips where tiles cannot serve. */
 #include "strategies/faces/margins.h"
 
 #include <math.h>
@@ -79,8 +79,9 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
  * 0.6 to 1.9 us on an H200. */
 #define STORE_SECONDS 1.2e-6
 
-/* Margins are computed beside the launch in the places that its blocks leave free, and the rest of
- * them behind it. */
+/* The blocks of early margins run on the share of the GPU that the launch leaves free in its last
+ * wave, and on the whole GPU after it: both together take the GPU `own` seconds for the margins and
+ * a fraction `occupied` of `launch` for the launch. */
 double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves) {
     if (!(faces->seconds > 0) || !faces->early) return launch + faces->seconds;
     const double own = fmax(0, faces->seconds - machine->launch_seconds), occupied = waves / ceil(waves);

@@ -8,14 +8,14 @@
 enum {
     MEMORY_LINE = 128, /* bytes */
     MOST_SHARES = 8,   /* blocks of a cluster */
-    /* Bytes of a block's lines with which three blocks fit a multiprocessor, and two. */
-    SHARED_BY_THREE = 72 << 10,
-    SHARED_BY_TWO = 112 << 10
+    /* Most bytes of a block's lines if three, or two, blocks fit on a multiprocessor. */
+    BLOCK_BYTES_OF_THREE = 72 << 10,
+    BLOCK_BYTES_OF_TWO = 112 << 10
 };
 static const int passes[] = {MODES_ALONG_X, MODES_POWER, MODES_BACK_X};
 enum { PASSES = sizeof passes / sizeof *passes };
 
-/* Mirrors the struct of modes_plane.cu; the values follow. */
+/* Mirrors the struct of modes_plane.cu, where its members are documented; the values follow. */
 typedef struct plane_arguments {
     const void *in[MODES_NUMBERS];
     void *out[MODES_NUMBERS], *spectrum;
@@ -26,9 +26,10 @@ typedef struct plane_arguments {
     double scale;
 } plane_arguments;
 
-static int64_t width_of(const modes_linear *l) { return l->axis[2].length / 2 + 1; }
+/* Frequencies of a row of the spectrum, without and with padding. */
+static int64_t row_frequencies(const modes_linear *l) { return l->axis[2].length / 2 + 1; }
 static int64_t pitch_of(const modes_linear *l) {
-    return stn_round_up(width_of(l), MEMORY_LINE / (MODES_NUMBERS * modes_complex_bytes(l)));
+    return stn_round_up(row_frequencies(l), MEMORY_LINE / (MODES_NUMBERS * modes_complex_bytes(l)));
 }
 static int64_t rows_of(const modes_linear *l) { return l->task->batch * l->axis[1].length; }
 
@@ -36,21 +37,22 @@ size_t modes_plane_bytes(const modes_linear *l) {
     return (size_t)(rows_of(l) * pitch_of(l) * MODES_NUMBERS * modes_complex_bytes(l));
 }
 
+/* Complex points of a line. */
 static int64_t points_of(const modes_linear *l, int pass) {
     return pass == MODES_POWER ? l->axis[1].length : l->axis[2].length / 2;
 }
 
-/* The number of lines of a block, which is that of the cluster in MODES_POWER. */
+/* The number of lines of a block; in MODES_POWER the blocks of a cluster share them. */
 static int lines_of(const modes_linear *l, int pass) {
     if (pass == MODES_POWER) return MODES_COLUMN_BYTES / (int)modes_complex_bytes(l);
-    return MODES_NUMBERS * points_of(l, pass) * modes_complex_bytes(l) <= SHARED_BY_THREE / 2 ? MODES_NUMBERS : 1;
+    return MODES_NUMBERS * points_of(l, pass) * modes_complex_bytes(l) <= BLOCK_BYTES_OF_THREE / 2 ? MODES_NUMBERS : 1;
 }
 
-/* The number of blocks that share a column. */
+/* The number of blocks that share a column. Padding is at most an index every 16 points. */
 static int shares_of(const modes_linear *l, int pass) {
     const int64_t bytes = (points_of(l, pass) * 17 / 16 + 1) * lines_of(l, pass) * modes_complex_bytes(l);
     int shares = 1;
-    while (pass == MODES_POWER && shares < MOST_SHARES && shares * (int64_t)SHARED_BY_THREE < bytes) shares *= 2;
+    while (pass == MODES_POWER && shares < MOST_SHARES && shares * (int64_t)BLOCK_BYTES_OF_THREE < bytes) shares *= 2;
     return shares;
 }
 
@@ -60,10 +62,11 @@ bool modes_plane_fits(const modes_linear *l, const stn_machine *machine) {
         const int64_t points = points_of(l, passes[i]), shares = shares_of(l, passes[i]);
         const int64_t bytes = (points / shares * 17 / 16 + 1) * lines_of(l, passes[i]) * modes_complex_bytes(l);
         if (points < MODES_LEAST_POINTS || !stn_shared_fft_is_smooth(points) ||
-            bytes > stn_min(SHARED_BY_TWO, (int64_t)machine->shared_per_block - MODES_TERM_BYTES))
+            bytes > stn_min(BLOCK_BYTES_OF_TWO, (int64_t)machine->shared_per_block - MODES_TERM_BYTES))
             return false;
-        /* The last stage has a small radix. In clusters each block has an even number of results of
-         * the first stage, and of later ones. */
+        /* The last stage of MODES_POWER has radix 2, 3 or 4. In a cluster each block has an even
+         * number of results of a butterfly of the first stage, each of which goes to an even number
+         * of butterflies of the last stage. */
         if (passes[i] == MODES_POWER && points % 2 && points % 3) return false;
         if (shares > 1 && (points % 128 || machine->sm < 90)) return false;
     }
@@ -75,8 +78,9 @@ bool modes_plane_fits(const modes_linear *l, const stn_machine *machine) {
 
 /* ---- lines of a block ----------------------------------------------------------------------- */
 
-/* In the last stage of MODES_POWER neighbouring threads have neighbouring frequencies, which lie
- * apart by the stride of an earlier stage: an odd number of points, with the pad. */
+/* In the last stage of MODES_POWER neighbouring threads have neighbouring frequencies, whose points
+ * are the stride of an earlier stage apart. If this is a power of 2, the pad makes it odd, so that
+ * the points are in different banks. */
 static void set_pad(stn_shared_fft *line) {
     int stride = line->points;
     for (int i = 0; i < (line->shares > 1 ? 2 : 1); i++) stride /= line->radix[i];
@@ -84,29 +88,29 @@ static void set_pad(stn_shared_fft *line) {
 }
 
 static bool make_line(const modes_linear *l, const stn_machine *machine, int pass, modes_lines *made) {
-    const bool middle = pass == MODES_POWER;
+    const bool is_power = pass == MODES_POWER;
     const int shares = shares_of(l, pass);
     stn_shared_fft *line = &made->line[pass];
     /* Each thread of long rows loads eight points at a time, or sixteen. */
-    const int first = shares > 1 ? 2 * shares : !middle && points_of(l, pass) % 64 == 0 ? 8 : 0;
+    const int first = shares > 1 ? 2 * shares : !is_power && points_of(l, pass) % 64 == 0 ? 8 : 0;
     const stn_shared_fft_needs needs = {.wide = modes_is_f64(l),
-                                        .last = !middle                                          ? 8
+                                        .last = !is_power                                        ? 8
                                                 : modes_is_f64(l) && points_of(l, pass) % 2 == 0 ? 2
                                                                                                  : 4,
                                         .pairs = true,
                                         .lines = lines_of(l, pass),
                                         .fixed = shares > 1 ? shares : 0,
                                         .first = first,
-                                        .threads = modes_is_f64(l) ? middle ? 384 : 512
-                                                   : middle        ? 512
+                                        .threads = modes_is_f64(l) ? is_power ? 384 : 512
+                                                   : is_power      ? 512
                                                                    : 768,
-                                        .blocks = !middle && modes_is_f64(l) && lines_of(l, pass) == 1 ? 2 : 3,
+                                        .blocks = !is_power && modes_is_f64(l) && lines_of(l, pass) == 1 ? 2 : 3,
                                         .shared = machine->shared_per_block - MODES_TERM_BYTES,
                                         .total = machine->shared_per_multiprocessor,
-                                        .other_bytes = middle ? MODES_TERM_BYTES : 0};
+                                        .other_bytes = is_power ? MODES_TERM_BYTES : 0};
     stn_shared_fft_search((int)points_of(l, pass), &needs, line);
     if (line->lines != needs.lines || !line->threads) return false;
-    if (middle) set_pad(line), made->columns = line->lines / MODES_NUMBERS;
+    if (is_power) set_pad(line), made->columns = line->lines / MODES_NUMBERS;
     return true;
 }
 
@@ -128,7 +132,7 @@ stn_status modes_plane_run(const modes_lines *plane, const modes_linear *l, cons
                    .grids = l->task->batch,
                    .across = l->axis[1].length,
                    .pitch = pitch_of(l),
-                   .width = width_of(l),
+                   .width = row_frequencies(l),
                    .tables = modes_power_tables(&plane->power, l),
                    .half_twiddles = (const char *)plane->tables + plane->half_twiddles,
                    .steps = steps,

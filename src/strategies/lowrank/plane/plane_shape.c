@@ -35,18 +35,21 @@ static const struct {
      * of products has the rate chain, plus chain_more for each block of columns after 8, at most
      * chain_most. */
     double plane, plane_terms, chain, chain_more, chain_most;
-    /* Factors on these rates in types other than f64: with two products, with three, whose sums are
-     * added apart, and with one. */
+    /* Factors on these rates in types other than f64: with two products; with three, which have
+     * separate sums; and with one. */
     double plane_parts, plane_sums, plane_once;
     double line_memory, mixed_memory, memory;
-    /* Grids of more bytes than this fraction of L2, and the fraction of the copy bandwidth for rows
-     * of 32 bytes of them: 2240 x 10368 x 4, 8623 x 18552, 8128 x 7232. */
+    /* short_rows_memory: the fraction of the copy bandwidth for rows of 32 bytes, if input and
+     * output exceed l2_fraction of L2 (2240 x 10368 x 4, 8623 x 18552, 8128 x 7232). */
     double l2_fraction, short_rows_memory;
-    /* Cycles: a product, and one of the products of an element in parts; the start of a block in
-     * 1D, in f16 with the elements past a line's end, each of which a warp waits for; a stage, and
-     * the start of a block in 2D; a copy of one element of f16. Fraction of a march that nothing
-     * hides. */
-    double product, part, line_start, half_line_start, step, plane_start, half_copy, march;
+    /* Cycles of a product, and of each of the products of one element in parts. */
+    double product, part;
+    /* Cycles of the start of a block in 1D; the same in f16, where a warp waits for each element
+     * past a line's end. */
+    double line_start, half_line_start;
+    /* Cycles of a stage, and of the start of a block, in 2D; of a copy of one element of f16. */
+    double step, plane_start, half_copy;
+    double march; /* fraction of a block's march that nothing overlaps */
 } rates = {.mixed = 0.62,
            .mixed_few = 0.5,
            .line = 0.74,
@@ -299,9 +302,10 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
 }
 
 /* Cycles of a multiprocessor to copy and store a point where rows are not aligned and elements are
- * copied one by one. In 1D f16 has no asynchronous copy of an element, so that a warp waits for
- * each: 466 x 78370 in f16 0.66 ms, 3 x 4228481 in f32 0.12 ms, 61 x 3269789 in f64 1.35 ms. In 2D:
- * 4845 x 14201 in f64 0.66 ms, 17571 x 2349 in f32 0.40 ms, 5261 x 3253 in f16 0.22 ms. */
+ * copied one by one, in 1D and in 2D. In 1D f16 has no asynchronous copy of an element, so a warp
+ * waits for each. Fitted to 466 x 78370 in f16 (0.66 ms), 3 x 4228481 in f32 (0.12 ms), 61 x
+ * 3269789 in f64 (1.35 ms); in 2D to 4845 x 14201 in f64 (0.66 ms), 17571 x 2349 in f32 (0.40 ms),
+ * 5261 x 3253 in f16 (0.22 ms). */
 static const double element_cycles[2][3] = {{[STN_F64] = 0.7, [STN_F32] = 0.85, [STN_F16] = 3.8},
                                             {[STN_F64] = 2.5, [STN_F32] = 2.3, [STN_F16] = 3.3}};
 static double element_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
@@ -310,7 +314,7 @@ static double element_seconds(const stn_task *task, const stn_machine *machine, 
 }
 
 /* Fraction of the copy bandwidth. In 2D a stage has 16 points of each row: in f16 these are 32
- * bytes, half of an access to memory, but not to L2. */
+ * bytes, half of an access to memory but a whole sector of L2. */
 static double memory_part(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double bytes) {
     const bool halves = task->dtype == STN_F16;
     if (is_line(task)) return halves ? rates.memory : rates.line_memory;
@@ -318,9 +322,9 @@ static double memory_part(const stn_task *task, const stn_machine *machine, cons
     return halves && bytes > rates.l2_fraction * (double)machine->l2_bytes ? rates.short_rows_memory : rates.memory;
 }
 
-/* Cycles of one block that computes alone. Its products are done one after another: in 2D all
- * products of a tile depend on each other, in 1D those of several tiles alternate. In f16 a product
- * takes two blocks. */
+/* Cycles of the march of one block, without the copies of alone_cycles. Its products are done one
+ * after another: in 2D all products of a tile depend on each other, in 1D those of several tiles
+ * alternate. In f16 a product takes two blocks of 8 points. */
 static double march_cycles(const stn_task *task, const lowrank_shape *shape) {
     const double each = is_line(task) || task->dtype == STN_F64 ? rates.product : rates.part * shape->products;
     const double per_tile = products(task, shape) * each / lowrank_step(task->dtype);
@@ -331,8 +335,8 @@ static double march_cycles(const stn_task *task, const lowrank_shape *shape) {
     return tiles * per_tile + (waits ? rates.half_line_start : rates.line_start);
 }
 
-/* The same, with the copies of single elements of f16 in 2D, for which threads wait one after
- * another if no other block computes. */
+/* The same if no other block computes on the multiprocessor: threads then wait for each copy of a
+ * single element of f16 in 2D. */
 static double alone_cycles(const stn_task *task, const lowrank_shape *shape) {
     const double march = march_cycles(task, shape);
     if (is_line(task) || task->dtype != STN_F16 || shape->vector > 1) return march;
@@ -340,12 +344,12 @@ static double alone_cycles(const stn_task *task, const lowrank_shape *shape) {
     return march + march_stages(task, shape, shape->segment) * copies * rates.half_copy;
 }
 
-/* What the rates miss in 1D. */
+/* Measured seconds in 1D, over those that follow from the rates. */
 static const double line_factor[] = {[STN_F64] = 0.95, [STN_F32] = 1.16, [STN_F16] = 1.05};
 
 /* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernels reach, plus a part of the serial march of one block, which more
- * multiprocessors do not shorten; and at least what one block takes alone. */
+ * multiprocessors do not shorten; and at least the time of one block alone. */
 void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                              const stn_faces_cost *faces, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
@@ -371,7 +375,7 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
     double memory = bytes / (memory_part(task, machine, shape, bytes) * machine->copy_bandwidth);
     double arithmetic = e->flops / launches / (tensor_part(task, shape) * machine->flops[e->unit]);
     memory = line ? memory + elements : fmax(memory, elements);
-    /* In f32 and f16 both take instructions. */
+    /* In f32 and f16 the copies of elements take issue slots from the products. */
     if (!line && task->dtype != STN_F64) arithmetic = hypot(arithmetic, elements);
     const double longer = shape->mixed ? stn_cost_overlapped(memory, arithmetic) : fmax(memory, arithmetic);
     const double march = march_cycles(task, shape) / machine->clock;
