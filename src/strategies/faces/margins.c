@@ -12,17 +12,11 @@
 #include "strategies/faces/strips.h"
 #include "strategies/faces/tile/faces_tile.h"
 
-typedef struct choice {
-    stn_faces_method method;
-    faces_tile tile;
-    double seconds;
-} choice;
-
 /* The margins of launches of one length. */
 typedef struct margins {
-    choice choice;
-    faces_strips *strips;
-    stn_kernel *tile;
+    faces_tile tile;
+    stn_kernel *kernel;   /* of the tile */
+    faces_strips *strips; /* in place of both, where tiles cannot serve; else NULL */
 } margins;
 
 struct stn_faces {
@@ -34,15 +28,6 @@ static bool any_face(const stn_task *task) {
     for (int i = 0; i < 6; i++)
         if (stn_faces_has_face(task, i / 2, i % 2)) return true;
     return false;
-}
-
-static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_faces_method method) {
-    choice tiles = {.method = STN_FACES_TILES};
-    if (method != STN_FACES_STRIPS && faces_tile_choose(task, machine, fused, &tiles.tile)) {
-        tiles.seconds = tiles.tile.seconds;
-        return tiles;
-    }
-    return (choice){STN_FACES_STRIPS, {.fused = fused}, faces_strips_seconds(task, machine, fused)};
 }
 
 /* Results are cached, because strategies need them for each candidate and each length of chunks.
@@ -88,16 +73,13 @@ double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, 
     return fmax(launch, own + occupied * launch) + STORE_SECONDS;
 }
 
-static stn_status build(stn_plan *plan, margins *m, stn_error *error) {
-    const choice *c = &m->choice;
+static stn_status make_kernel(stn_plan *plan, margins *m, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &m->strips, error);
-    faces_tile_params(&plan->task, &c->tile, &params);
-    return stn_kernel_make(plan->kernels, "faces_tile", &params, c->tile.shared, &m->tile, error);
+    faces_tile_params(&plan->task, &m->tile, &params);
+    return stn_kernel_make(plan->kernels, "faces_tile", &params, m->tile.shared, &m->kernel, error);
 }
 
-stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces_method method, stn_faces **result,
-                            stn_error *error) {
+stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces **result, stn_error *error) {
     *result = NULL;
     if (!any_face(&plan->task)) return STN_OK;
     stn_faces *faces = calloc(1, sizeof *faces);
@@ -106,8 +88,10 @@ stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces_method metho
     faces->lengths = stn_fused_lengths(&plan->task, launches);
     for (int k = 0; k < faces->lengths && status == STN_OK; k++) {
         const int fused = stn_fused_steps(&plan->task, launches, k);
-        faces->of[k].choice = choose(&plan->task, &plan->machine, fused, method);
-        status = build(plan, &faces->of[k], error);
+        margins *m = &faces->of[k];
+        status = faces_tile_choose(&plan->task, &plan->machine, fused, &m->tile)
+                     ? make_kernel(plan, m, error)
+                     : faces_strips_create(plan, fused, &m->strips, error);
     }
     if (status == STN_OK)
         *result = faces;
@@ -128,10 +112,10 @@ size_t stn_faces_workspace(const stn_faces *faces) {
 /* On failure, everything stays unchanged. */
 static stn_status renew(stn_plan *plan, margins *m, stn_error *error) {
     if (m->strips) return faces_strips_set_weights(plan, m->strips, error);
-    if (faces_tile_weights_match(&plan->task, &m->choice.tile)) return STN_OK;
-    margins next = {.choice = m->choice};
-    faces_tile_use_weights(&plan->task, &next.choice.tile);
-    STN_TRY(build(plan, &next, error));
+    if (faces_tile_weights_match(&plan->task, &m->tile)) return STN_OK;
+    margins next = {.tile = m->tile};
+    faces_tile_use_weights(&plan->task, &next.tile);
+    STN_TRY(make_kernel(plan, &next, error));
     *m = next;
     return STN_OK;
 }
@@ -149,7 +133,7 @@ void stn_faces_destroy(stn_faces *faces) {
 
 static stn_status launch_tiles(const stn_plan *plan, const margins *m, const stn_fused_launch *l, stn_error *error) {
     _Alignas(16) unsigned char arguments[FACES_TILE_ARGUMENTS];
-    const faces_tile *tile = &m->choice.tile;
+    const faces_tile *tile = &m->tile;
     int64_t blocks;
     faces_tile_arguments(&plan->task, tile, l, arguments, &blocks);
     if (!blocks) return STN_OK;
@@ -158,7 +142,7 @@ static stn_status launch_tiles(const stn_plan *plan, const margins *m, const stn
                       .shared = tile->shared,
                       .stream = l->stream,
                       .early = stn_plan_may_start_early(plan)};
-    return stn_module_launch(m->tile->module, &how, arguments, error);
+    return stn_module_launch(m->kernel->module, &how, arguments, error);
 }
 
 stn_status stn_faces_run(const stn_plan *plan, const stn_faces *faces, int length, const stn_fused_launch *l,

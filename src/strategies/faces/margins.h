@@ -24,13 +24,10 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
 double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves);
 
 typedef struct stn_faces stn_faces;
-/* How margins are computed: TILES as tiles if these can serve, else as strips; STRIPS always as
- * strips. */
-typedef enum stn_faces_method { STN_FACES_TILES, STN_FACES_STRIPS } stn_faces_method;
 /* For a run of plan->task in so many launches, of one or two lengths (common/fused.h). *faces is
  * NULL when there are no margins; the calls below accept NULL. Errors: those of stn_kernel_get,
  * memory, driver. */
-stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces_method method, stn_faces **faces, stn_error *error);
+stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces **faces, stn_error *error);
 /* Bytes of workspace, a multiple of 256. Nothing in it persists between launches. */
 size_t stn_faces_workspace(const stn_faces *faces);
 /* To be called after plan->task.taps got new weights. */

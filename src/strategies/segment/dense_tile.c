@@ -249,8 +249,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    if (state->tile.margins)
-        STN_TRY(stn_faces_create(plan, state->tile.launches, STN_FACES_TILES, &state->faces, error));
+    if (state->tile.margins) STN_TRY(stn_faces_create(plan, state->tile.launches, &state->faces, error));
     plan->workspace_size = stn_grid_bytes(&state->at) + stn_faces_workspace(state->faces);
     return STN_OK;
 }

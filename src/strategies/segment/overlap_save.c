@@ -168,8 +168,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
     STN_TRY(get_kernels(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    if (state->shape.margins)
-        STN_TRY(stn_faces_create(plan, state->shape.launches, STN_FACES_TILES, &state->faces, error));
+    if (state->shape.margins) STN_TRY(stn_faces_create(plan, state->shape.launches, &state->faces, error));
     const size_t margins = stn_faces_workspace(state->faces), planes = state->source.bytes;
     plan->workspace_size = stn_grid_bytes(&state->at) + (margins > planes ? margins : planes);
     return STN_OK;

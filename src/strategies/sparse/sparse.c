@@ -125,7 +125,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (int k = 0; k < 2; k++) state->operators[k].fused = stn_fused_steps(&plan->task, launches, k);
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    STN_TRY(stn_faces_create(plan, launches, STN_FACES_TILES, &state->faces, error));
+    STN_TRY(stn_faces_create(plan, launches, &state->faces, error));
     plan->workspace_size = stn_grid_bytes(&state->at) + stn_faces_workspace(state->faces);
     return STN_OK;
 }

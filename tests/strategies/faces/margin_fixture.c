@@ -45,7 +45,7 @@ stn_status fixture_make(fixture *r, const stn_problem *problem, uint64_t seed, s
     options.estimate_only = 1;
     STN_TRY(stn_plan_create(r->context, problem, &options, &r->plan, error));
     const stn_task *task = &r->plan->task;
-    STN_TRY(stn_faces_create(r->plan, 1, r->method, &r->faces, error));
+    STN_TRY(stn_faces_create(r->plan, 1, &r->faces, error));
     r->from = (stn_grid_layout){{task->in_stride[0], task->in_stride[1], task->in_stride[2]}, task->in_batch_stride};
     r->to = (stn_grid_layout){{task->out_stride[0], task->out_stride[1], task->out_stride[2]}, task->out_batch_stride};
     size_t count = (size_t)stn_task_span(task, false), size = stn_dtype_size(task->dtype);
@@ -62,7 +62,7 @@ void fixture_clear(fixture *r) {
     stn_faces_destroy(r->faces);
     stn_plan_destroy(r->plan);
     free(r->in), free(r->want), free(r->poison);
-    *r = (fixture){.context = r->context, .pool = r->pool, .method = r->method};
+    *r = (fixture){.context = r->context, .pool = r->pool};
 }
 
 stn_status grids_make(const fixture *r, grids *g, stn_error *error) {

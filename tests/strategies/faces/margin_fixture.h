@@ -16,7 +16,6 @@ bool right(const tally *t);
 typedef struct fixture {
     stn_context *context;
     stn_pool *pool;
-    stn_faces_method method;
     stn_plan *plan; /* provides task and context */
     stn_faces *faces;
     stn_grid_layout from, to;
@@ -30,7 +29,7 @@ typedef struct grids {
 /* Creates a context on the GPU and a pool; returns false, with a TAP line, if there is no GPU. */
 bool fixture_open(fixture *r);
 int fixture_close(fixture *r); /* ends the TAP output; the result of main */
-/* Fills a rig that has context, pool and way. The problem must outlive it. */
+/* Fills a rig that has context and pool. The problem must outlive it. */
 stn_status fixture_make(fixture *r, const stn_problem *problem, uint64_t seed, stn_error *error);
 void fixture_clear(fixture *r);
 stn_status grids_make(const fixture *r, grids *g, stn_error *error);

@@ -90,7 +90,7 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
                                    state->noperators, &pattern_changed, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
-    STN_TRY(stn_faces_create(plan, launches, STN_FACES_TILES, &state->faces, error));
+    STN_TRY(stn_faces_create(plan, launches, &state->faces, error));
     state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
     return STN_OK;

@@ -324,7 +324,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
     STN_TRY(make_operators(plan, state, error));
-    STN_TRY(stn_faces_create(plan, state->launches, STN_FACES_TILES, &state->faces, error));
+    STN_TRY(stn_faces_create(plan, state->launches, &state->faces, error));
     plan->workspace_size = workspace_of(state);
     return STN_OK;
 }
@@ -337,7 +337,7 @@ static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) 
     next->faces = NULL;
     next->launches = volume_shape_of(&best).launches;
     stn_status status = make_operators(plan, next, error);
-    if (status == STN_OK) status = stn_faces_create(plan, next->launches, STN_FACES_TILES, &next->faces, error);
+    if (status == STN_OK) status = stn_faces_create(plan, next->launches, &next->faces, error);
     if (status == STN_OK && workspace_of(next) > plan->workspace_size)
         status = fail_terms(next->operators[0].shape.fused, error);
     if (status == STN_OK) return STN_OK;
