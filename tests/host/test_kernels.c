@@ -401,7 +401,7 @@ Test(kernels, sums_of_integers_are_exact) {
                 const uint32_t most = kind == STN_SHORTS ? UINT16_MAX : UINT8_MAX;
                 const uint32_t largest = kind == STN_SMALL_BYTES ? 257 : 65536; /* divisor */
                 const uint32_t divisor = (uint32_t)random_int(&state, 1, round % 2 ? 40 : largest);
-                uint32_t sums[COUNT + 1], seen[COUNT];
+                uint32_t sums[COUNT + 1], seen[COUNT], numbers[2][COUNT];
                 uint16_t small[COUNT + 1], got[COUNT + 1], shorts[2][COUNT];
                 uint8_t bytes[2][COUNT];
                 void *const at = kind == STN_SMALL_BYTES ? (void *)small : sums;
@@ -422,18 +422,21 @@ Test(kernels, sums_of_integers_are_exact) {
                     cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x],
                                  (kind == STN_SMALL_BYTES ? (uint16_t)(2 * seen[x]) : 2 * seen[x]) / (2 * divisor));
                 for (int x = 0; x < COUNT; x++) {
-                    for (int k = 0; k < 2; k++) shorts[k][x] = bytes[k][x] = (uint8_t)random_int(&state, 0, 255);
+                    for (int k = 0; k < 2; k++) {
+                        numbers[k][x] = (uint32_t)random_int(&state, 0, most);
+                        shorts[k][x] = (uint16_t)numbers[k][x], bytes[k][x] = (uint8_t)numbers[k][x];
+                    }
                     sums[x] = small[x] = 300;
                 }
                 sums[COUNT] = small[COUNT] = 7;
                 kernels->slide[kind](at, rows[0], rows[1], COUNT);
                 for (int x = 0; x < COUNT; x++)
-                    cr_assert_eq(at == small ? small[x] : sums[x], 300U + bytes[0][x] - bytes[1][x]);
+                    cr_assert_eq(at == small ? small[x] : sums[x], 300U + numbers[0][x] - numbers[1][x]);
                 kernels->widen[kind](at, rows[0], COUNT);
-                for (int x = 0; x < COUNT; x++) cr_assert_eq(at == small ? small[x] : sums[x], bytes[0][x]);
+                for (int x = 0; x < COUNT; x++) cr_assert_eq(at == small ? small[x] : sums[x], numbers[0][x]);
                 sums[0] = small[0] = 65000;
                 kernels->accumulate[kind](at, rows[0], COUNT - 1);
-                for (uint32_t x = 0, sum = 65000; x < COUNT; sum += bytes[0][x++])
+                for (uint32_t x = 0, sum = 65000; x < COUNT; sum += numbers[0][x++])
                     cr_assert_eq(at == small ? small[x] : sums[x], at == small ? (uint16_t)sum : sum);
                 cr_assert(sums[COUNT] == 7 && small[COUNT] == 7);
             }

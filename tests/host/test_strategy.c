@@ -332,6 +332,47 @@ Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     stn_context_destroy(context);
 }
 
+/* Means of integers are exact: along lines that are averaged in several pieces, and down columns,
+ * with small boxes and large ones. */
+Test(strategy, boxes_of_integers_on_long_lines_are_exact) {
+    enum { MOST = 9000, LINES = 2 };
+    static uint16_t in[MOST * LINES], got[MOST * LINES];
+    stn_error error = {0};
+    stn_context *context = host_context(2);
+    uint64_t state = 7;
+    for (int round = 0; round < 40; round++) {
+        const bool wide = round % 2, down = round % 4 >= 2;
+        const int64_t points = random_int(&state, 1500, MOST), size = random_int(&state, 2, round % 3 ? 900 : 9);
+        const int64_t before = random_int(&state, 0, size - 1), most = wide ? UINT16_MAX : UINT8_MAX;
+        stn_box_filter box = {.struct_size = sizeof box, .dtype = STN_F64, .points = (size_t)points};
+        box.size = (size_t)size, box.before = (size_t)before, box.divisor = (double)size;
+        box.outer = down ? 1 : LINES, box.inner = down ? LINES : 1;
+        box.element = wide ? STN_ELEMENT_U16 : STN_ELEMENT_U8;
+        for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){round % 5 ? STN_WRAP : STN_CONSTANT, 9};
+        for (int64_t i = 0; i < points * LINES; i++) {
+            const int64_t number = random_int(&state, 0, most);
+            if (wide)
+                in[i] = (uint16_t)number;
+            else
+                ((uint8_t *)in)[i] = (uint8_t)number;
+        }
+        cr_assert_eq(stn_box_filter_run(context, &box, in, got, &error), STN_OK, "%s", error.message);
+#define AT(array, i) (wide ? (array)[i] : ((uint8_t *)(array))[i])
+        for (int64_t line = 0; line < LINES; line++)
+            for (int64_t i = 0; i < points; i++) {
+                const int64_t step = down ? LINES : 1, first = down ? line : line * points;
+                int64_t sum = 0;
+                for (int64_t j = i - before; j < i - before + size; j++)
+                    sum += round % 5              ? AT(in, first + (j + points) % points * step)
+                           : j < 0 || j >= points ? 9
+                                                  : AT(in, first + j * step);
+                cr_assert_eq(AT(got, first + i * step), sum / size, "round %d, point %d", round, (int)i);
+            }
+#undef AT
+    }
+    stn_context_destroy(context);
+}
+
 /* Two boxes of one call give what one after the other does: with several threads, with chunks of
  * rows that end inside a block, where sums of f64 overflow, and with numbers that are not
  * finite. */
