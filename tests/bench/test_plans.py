@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stentor-plans surveys each listed problem once, and ends. Usage: test_plans.py STENTOR_PLANS."""
+"""stentor-plans surveys each listed problem once, and ends. Usage: test_plans.py PROGRAM."""
 import json
 import subprocess
 import sys
