@@ -60,6 +60,8 @@ def composed(x: torch.Tensor, weight: Optional[torch.Tensor], separable: bool, s
 
     Frequencies that this grid does not have are left out. Without weights, the retained `modes` are
     copied."""
+    if not x.shape[0]:  # not every version of PyTorch transforms an empty batch
+        return composed(torch.cat([x, x.new_zeros(1, *x.shape[1:])]), weight, separable, sizes, norm, modes)[:0]
     real = not x.is_complex()
     given, channels = x.shape[2:], 1 if separable else 2
     held = list(modes) if weight is None else list(weight.shape[channels:])  # type: ignore[arg-type]

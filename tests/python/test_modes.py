@@ -227,7 +227,8 @@ class Exact(unittest.TestCase):
         lap = stentor.System('field v, u\nstencil lap = laplace-1d:order=8\nu.next = u\nv.next = lap(u)')
         weights = lap({'v': impulse, 'u': impulse}, strategy='host')['v'][96:105]
         wave = stentor.System(WAVE.format(rank=1, order=8, sides='wrap'))
-        for dtype, bar in ((np.float64, 1e-14), (np.float32, 2e-7)):
+        # On GPUs transforms of float32 data are computed in float32.
+        for dtype, bar in ((np.float64, 1e-14), (np.float32, 2e-7 if DEVICE == 'host' else 8e-7)):
             u, before = np.random.default_rng(11).uniform(-1, 1, (2, n)).astype(dtype)
             made = wave({'u': u, 'u.prev': before}, {'c2': c2}, steps, **by('modes'))['u']
             now, before, w, c = u.astype(np.longdouble), before.astype(np.longdouble), weights.astype(dtype), np.longdouble(dtype(c2))
@@ -357,9 +358,11 @@ class ChoiceOnDevice(unittest.TestCase):
         self.assertNotEqual(chosen(steps=5000, every=1)['strategy'], 'modes')
         self.assertNotEqual(chosen(steps=5000, tolerance=1e-18)['strategy'], 'modes')
         told = chosen(steps=5000)['parameters']
-        self.assertEqual((told['matrix'], told['matrix_kind'], told['transforms']), (2, 'real', 'fft'))
-        self.assertIn('5000 steps at once as the power of a real 2 x 2 matrix at each frequency of 1024 x 2048 points, transforms by fft',
+        self.assertEqual((told['matrix'], told['matrix_kind']), (2, 'real'))
+        self.assertIn('5000 steps at once as the power of a real 2 x 2 matrix at each frequency of 1024 x 2048 points',
                       chosen(steps=5000, form='text'))
+        # Snapshots are not computed by passes along lines.
+        self.assertEqual(chosen(steps=50000, every=25000)['parameters']['transforms'], 'fft')
 
     def test_what_it_cannot_serve_is_said(self):
         fields = 'abcdefghi'
