@@ -73,6 +73,8 @@ static const few cases[] = {
     {"lowrank", "heat-2d", 0, 0, 4, {5, 4, 1}, STN_CONSTANT, 60, STN_F16, 0},
     {"sparse", "heat-2d", 0, 0, 4, {5, 4, 1}, STN_FIXED, 200, STN_F16, 0},
     {"lowrank", "heat-1d", 0, 0, 50, {12, 1, 1}, STN_REFLECT, 300, STN_F16, 0},
+    /* Tensor cores truncate sums; with a single tap the error is the same in each step. */
+    {"lowrank", NULL, -1.0340389514050972, 0, 1, {1, 544, 1}, STN_MIRROR, 200, STN_F32, 0},
 };
 
 static void few_points(suite *s) {
