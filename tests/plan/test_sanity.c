@@ -100,15 +100,26 @@ static void at_most(const drawing *d, const answer *a, double allowed, const ans
     report(d, a->seconds <= leeway * allowed + LAUNCHES, what, a, b, a->seconds / (leeway * allowed));
 }
 
-/* Kernels of several steps fold an index once, so they need 2 R + 2 points along an axis of taps
- * that reach R. A point more may make a thinner grid one that they take. */
-static bool too_thin(const stn_problem *p, int axis) {
+/* The largest offset of the taps along an axis of the stencil. */
+static size_t reach_along(const stn_problem *p, int axis) {
     const stn_tap *taps = stn_stencil_taps(p->stencil);
-    const int rank = stn_stencil_rank(p->stencil);
     int64_t reach = 0;
     for (size_t i = 0; i < stn_stencil_tap_count(p->stencil); i++)
         reach = stn_max(reach, llabs((long long)taps[i].offset[axis]));
-    return axis < rank && p->extent[axis] < 2 * (size_t)reach + 2;
+    return (size_t)reach;
+}
+
+/* GPUs refuse taps that reach further than an axis is long (stentor.h). */
+static bool reaches_too_far(const stn_problem *p) {
+    for (int axis = 0; axis < stn_stencil_rank(p->stencil); axis++)
+        if (reach_along(p, axis) > p->extent[axis]) return true;
+    return false;
+}
+
+/* Kernels of several steps fold an index once, so they need 2 R + 2 points along an axis of taps
+ * that reach R. A point more may make a thinner grid one that they take. */
+static bool too_thin(const stn_problem *p, int axis) {
+    return axis < stn_stencil_rank(p->stencil) && p->extent[axis] < 2 * reach_along(p, axis) + 2;
 }
 
 /* A limit that the best of all candidates keeps does not change it; one that it breaks leaves none
@@ -163,10 +174,9 @@ static void check(drawing *d) {
     answer a, b, rest;
     char what[120];
     p.stencil = d->stencil;
-    if (!ask(d, &p, &a)) {
-        report(d, false, "a plan", &a, &a, NAN);
-        return;
-    }
+    const bool planned = ask(d, &p, &a);
+    report(d, planned || reaches_too_far(&p), "a plan", &a, &a, NAN);
+    if (!planned) return;
     check_bounds(d, &p);
     ask(d, &p, &b);
     report(d, a.seconds == b.seconds && !strcmp(a.words, b.words), "chosen twice", &a, &b, NAN);
