@@ -17,13 +17,13 @@
  *
  *     u[t+1](x) = sum over taps o of  weight[o] * u[t](x + offset[o])
  *
- * a correlation, as PDE codes write stencils (scipy.ndimage.correlate, not convolve). The host
- * strategy, run in float64 step by step, is the definition that every other strategy is tested
- * against.
+ * a correlation, as PDE codes write stencils (scipy.ndimage.correlate, not convolve). The correct
+ * result is that of the host strategy with the dtype f64, which computes step by step; every other
+ * strategy is tested against it.
  *
  * Sections of this file: Status and errors; Contexts; Stencils; Problems; Plans; and for other work
- * Transforms (batched FFTs), Fourier layers, Systems (coupled fields), Box filter; then Wisdom
- * (stored measurements) and Teams (several GPUs).
+ * Transforms (batched FFTs), Fourier layers, Systems (coupled fields), Filters without a plan; then
+ * Wisdom (stored measurements) and Teams (several GPUs).
  *
  * Conventions
  *   Axes     C order: axis 0 is the slowest, axis rank-1 the fastest. Extents and strides count
@@ -190,7 +190,8 @@ STN_API stn_status stn_context_describe(stn_context *context, stn_format format,
 /* Counts of kernels, bytes and seconds since the context was created. */
 typedef struct stn_cache_stats {
     uint64_t memory_hits, pack_hits, disk_hits, misses; /* numbers of kernels */
-    uint64_t rejected;                                  /* entries: damaged or of another key */
+    /* Stored kernels that were not used: damaged, of another key, or refused by the driver. */
+    uint64_t rejected;
     uint64_t bytes_read, bytes_written;
     double compile_seconds, load_seconds;
 } stn_cache_stats;
@@ -298,7 +299,8 @@ STN_API const char *stn_element_name(stn_element element);
  *     NEAREST   ... a a | a b c d | d d ...   the last point repeats
  *     REFLECT   ... b a | a b c d | d c ...   mirrored about the edge of the last cell
  *     MIRROR    ... c b | a b c d | c b ...   mirrored about the last point's centre
- *     FIXED     points whose taps would reach past this side keep their initial values (Dirichlet)
+ *     FIXED     points whose taps would reach past this side are frozen: they keep their initial
+ *               values (Dirichlet)
  *
  * A tap past sides of several axes is folded along each axis separately; past constant sides of
  * several axes it reads the value of the slowest of them. If a tap reaches as far as an axis has
@@ -368,11 +370,10 @@ typedef struct stn_problem {
     stn_dtype dtype;
     uint64_t steps; /* 0 means 1 */
     /* Allowed relative L2 error of the whole run, for values far from the dtype's limits; 0 allows
-     * only the rounding of the dtype. With a tolerance a strategy may drop separable terms of the
-     * taps and use tensor cores in lower precision: for f32, TF32 if the tolerance is at least 5e-4
-     * (`lowrank` in 2D and 3D: 1e-3); for f16, weights that are rounded to f16 if it is at least
-     * 1e-3.
-     * stn_plan_describe reports the chosen arithmetic. */
+     * only the rounding of the dtype. With a tolerance a strategy may approximate the weights by a
+     * sum of fewer separable terms and use tensor cores in lower precision: for f32, TF32 if the
+     * tolerance is at least 5e-4 (`lowrank` in 2D and 3D: 1e-3); for f16, weights that are rounded
+     * to f16 if it is at least 1e-3. stn_plan_describe reports the chosen arithmetic. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
@@ -383,12 +384,12 @@ typedef struct stn_problem {
      * last state is written. */
     uint64_t every;
     ptrdiff_t snapshot_stride;
-    /* Non-zero: a constant source b is added in each step, u[t+1] = K u[t] + b for the stencil K.
+    /* Non-zero: a constant source b is added in each step, u[t+1] = S u[t] + b for a step S.
      * Executions supply its values (stn_execution) in the layout of `in`: in_stride,
      * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If Fourier
      * transforms compute many steps at once, the source about doubles the time, and the workspace
      * holds all frequencies: about one grid, and two or more in 3D between fixed or constant sides.
-     * If no transform supports the boundaries, the run may need up to 4 grids more. */
+     * If no transform supports the boundaries, the workspace may need up to 4 grids more. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
@@ -423,9 +424,9 @@ STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *e
 
 typedef struct stn_plan stn_plan;
 
-/* How a plan is chosen among all candidates: strategies, each with several values of its parameters
- * (steps per launch, tile sizes). All modes use stored measurements (wisdom) if there are any,
- * except with stn_plan_options.deterministic. */
+/* How a plan is chosen among all candidates. A candidate is a strategy with values of its
+ * parameters (steps per launch, tile sizes). All modes use stored measurements (wisdom) if there
+ * are any, except with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
     STN_MODE_AUTO,     /* the same as ESTIMATE */
     STN_MODE_ESTIMATE, /* the cheapest by predicted time, or by wisdom */
@@ -464,7 +465,7 @@ typedef struct stn_plan_options {
      * cache. */
     int tune_cold;
     /* Non-zero, with AUTO and ESTIMATE: the first result as soon as possible, for callers who
-     * execute a plan once; see "First" at stn_plan_create. */
+     * execute a plan once; see "Kernels" at stn_plan_create. */
     int first_result;
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
@@ -489,8 +490,8 @@ typedef struct stn_plan_options {
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps per launch,
  * tiles) are compiled in order of their estimates, run for a few launches on random grids, compared
  * with single steps of the direct strategy, and timed; the plan is the fastest one whose result is
- * right. Candidates of transforms (kernels, access widths) are compared with cuFFT if it is
- * installed. Plans of systems are never measured.
+ * right. Candidates of transforms (kernels, bytes per memory access) are compared with cuFFT if it
+ * is installed. Plans of systems are never measured.
  *
  * Cost     Seconds, mostly for compiling (kernels are stored; compiles use all of the context's
  *          threads), up to about tune_seconds; device memory for three grids and a workspace,
@@ -607,11 +608,12 @@ STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const doub
  *                          nearest past one point), else max_symbol
  *   log10_growth           log10 of an upper bound of the factor by which this run multiplies a
  *                          grid's norm, at the step where the norm is largest
- *   lasting_growth         upper bound of the absolute eigenvalues of a step, and so of the growth
- *                          per step once waves have left through constant and fixed sides
- *   log10_above_eigenvalues  log10 of the factor by which the growth of this run may exceed
- *                          lasting_growth to the power of the steps; rounding errors may exceed
- *                          their predictions by the same factor
+ *   lasting_growth         upper bound of the absolute eigenvalues of a step: a long run grows by
+ *                          at most this factor per step, once waves have left through constant and
+ *                          fixed sides
+ *   log10_above_eigenvalues  log10(g), where the growth of this run may be g times lasting_growth
+ *                          to the power of the number of steps; rounding errors may be g times as
+ *                          large as predicted
  *   nearly_defective       true if eigenvectors are parallel up to rounding, so that eigenvalues
  *                          predict nothing */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
@@ -953,7 +955,7 @@ STN_API stn_status stn_system_growth(const stn_system *system, int rank, const d
 STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system_problem *problem,
                                           const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
-/* ---- Box filter ------------------------------------------------------------------------------ */
+/* ---- Filters without a plan ------------------------------------------------------------------ */
 
 /* Sums over a sliding box along one axis of dense arrays in host memory, divided by `divisor`:
  * `outer` x `points` x `inner` numbers in C order, filtered along the middle axis. The box of point
@@ -972,10 +974,10 @@ typedef struct stn_box_filter {
      * then be `size`, constants of the sides must be integers of the type, and the largest number
      * of the type times `size` must be below 2^32. */
     stn_element element;
-    /* A second filter, along contiguous lines of the result of this one, or NULL. Its lines are
-     * all of the last axis, so that its inner is 1, its points divide this one's inner, and outer
-     * times points are all numbers. dtype and element are those of this one, and its next is NULL.
-     * Both are computed at once, and the results between them stay in cache. */
+    /* NULL, or a second filter along the last axis, applied to the result of this one: its inner is
+     * 1, its points must divide this filter's inner, and its outer * points are all numbers of the
+     * array. It has the same dtype and element, and its next is NULL. Both are computed at once,
+     * and the results between them stay in cache. */
     const struct stn_box_filter *next;
 } stn_box_filter;
 #define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)

@@ -28,7 +28,8 @@ class Host(NamedTuple):
 
     array: np.ndarray
     back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
-    dtype: str = ''  # bfloat16, which NumPy does not have: `array` is a copy in float32
+    # 'bfloat16' if the array has that type: NumPy does not, so `array` is a copy in float32.
+    dtype: str = ''
     device: int = HOST
 
     @property
@@ -71,7 +72,7 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
 
 
 def same_device(first: Opened, name: str, second: Union[Host, View], other: str) -> Opened:
-    """The array `second`; refuses it if it is on another device than `first`."""
+    """Returns the array `second`; raises ValueError if it is on another device than `first`."""
     if second.device != first.device:
         where, apart = ('the host' if each.device == HOST else f'cuda:{each.device}' for each in (first, second))
         raise ValueError(f'{name} is on {where}, but {other} is on {apart}: give both on one device')
@@ -283,7 +284,7 @@ def _interface_device(x: Any, pointer: int) -> int:
     found = ctypes.c_int()
     try:
         failed = _driver().cuPointerGetAttribute(ctypes.byref(found), _POINTER_DEVICE, ctypes.c_uint64(pointer))
-    except (OSError, AttributeError):  # no driver, of which the context will tell
+    except (OSError, AttributeError):  # there is no driver: making the context reports this
         return 0
     return 0 if failed else found.value
 

@@ -54,7 +54,7 @@ class Plan:
     steps : int, optional
         The number of time steps of each run.
     every : int, optional
-        Keeps a frame after every `every` steps: the result has shape
+        Keeps a frame (in C, a snapshot) after every `every` steps: the result has shape
         ``(steps // every, *shape)``. `frames` yields the frames one at a time.
     source : bool, optional
         Whether a run takes a source array, which is added in each step.

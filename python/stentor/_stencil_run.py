@@ -1,4 +1,4 @@
-"""StencilRun: a stencil over arrays of one layout, as a plan and the offsets of loops around it."""
+"""StencilRun: a stencil over arrays of one layout, as a plan and loops over further axes."""
 
 import math
 from typing import Callable, Optional
@@ -12,12 +12,14 @@ from ._problem import Request, Split, in_turns, loop_offsets, merged, split_axes
 
 # With local=None, transforms are used if they are predicted to be this many times as fast.
 GAIN = 3.0
-# Strategies whose results are accurate locally.
+# Strategies that compute all their runs step by step; others, such as chunked, may use transforms.
 STEPPING = ('host', 'direct', 'typed', 'normalized')
 
 
 def _steps_serve(work: Context, request: Request, split: Split) -> bool:
-    """Whether to compute step by step: transforms are not predicted to be GAIN times as fast."""
+    """Whether to replace a plan that uses transforms by one that computes step by step.
+
+    It is replaced unless it is predicted to be GAIN times as fast."""
     best = stencil_plan(work, request._replace(local=False), split, warns=False, estimate_only=True)
     if best.strategy() in STEPPING:
         return False
@@ -50,6 +52,7 @@ class StencilRun:
         if checked:
             request = request._replace(local=strategy is None and _steps_serve(work, request, split))
             checked = device == HOST and not request.local and strategy is None
+        # The offsets in bytes of source and target, in each iteration of the loops.
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, request.source),
                                                               loop_offsets(split.loop, request.target))]
 

@@ -111,7 +111,8 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     char *text = NULL;
     STN_TRY(cli_open_context(&device, &report, &context, error));
     stn_error why;
-    if (stn_context_measure(context, &why) != STN_OK) /* report a GPU that cannot copy, too */
+    /* Reports a GPU that cannot copy, too. */
+    if (stn_context_measure_bandwidth(context, &why) != STN_OK)
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
     stn_text gpus = STN_TEXT_EMPTY;

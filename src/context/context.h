@@ -61,9 +61,9 @@ stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_err
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error);
 /* Measures the copy bandwidth, unless it is known, and stores it in the cache folder for this GPU
  * and driver. Does nothing without a present GPU. No other thread may be using the context. */
-stn_status stn_context_measure(stn_context *context, stn_error *error);
+stn_status stn_context_measure_bandwidth(stn_context *context, stn_error *error);
 /* Reads the stored copy bandwidth, if there is one; called when the context is created. */
-void stn_context_recall_measured(stn_context *context);
+void stn_context_recall_bandwidth(stn_context *context);
 
 /* Copies the machine that a context plans for. standard: on the host, a machine whose number of
  * threads does not depend on the context, so that the strategies chosen for it do not depend on the

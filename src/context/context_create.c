@@ -115,7 +115,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     hash_templates(context);
-    stn_context_recall_measured(context);
+    stn_context_recall_bandwidth(context);
     return STN_OK;
 }
 
@@ -140,7 +140,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
     const double before = stn_device_seconds(made->device);
     /* Once per GPU and driver, so where the result can be stored. Where the GPU has no memory for
      * the measurement, the assumed bandwidth stays. */
-    if (made->cache->folder.path) (void)stn_context_measure(made, NULL);
+    if (made->cache->folder.path) (void)stn_context_measure_bandwidth(made, NULL);
     made->driver_seconds = stn_device_seconds(made->device) - before;
     *context = made;
     return STN_OK;

@@ -21,7 +21,7 @@ static bool file_name(const stn_context *context, char name[NAME]) {
                     stn_driver_version(context->driver)) < NAME;
 }
 
-void stn_context_recall_measured(stn_context *context) {
+void stn_context_recall_bandwidth(stn_context *context) {
     stn_folder *folder = &context->cache->folder;
     char name[NAME], *line = NULL;
     struct stat seen;
@@ -52,7 +52,7 @@ static void remember(const stn_context *context) {
                 context->cache->folder.path, folder_name, name, strerror(errno));
 }
 
-stn_status stn_context_measure(stn_context *context, stn_error *error) {
+stn_status stn_context_measure_bandwidth(stn_context *context, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
     if (context->device && !context->machine.measured) {

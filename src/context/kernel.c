@@ -151,9 +151,8 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *k
     return status;
 }
 
-/* The same for an entry that may have been found. The kernel stays without code where there is
- * none, or where the driver refuses it; the entry is then rejected. Fails only without memory or a
- * working device. */
+/* As use_entry, if an entry was found. If none was, or if the driver refuses it, the kernel stays
+ * without code; a refused entry is rejected. Fails only without memory or a working device. */
 static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
@@ -355,8 +354,9 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
  * batches. */
 enum { KEPT_MOST = 256, KEPT_LEAST = 192 };
 
-/* Gives a hold of the kernel to the set, which keeps one. Without memory to list it, the kernel
- * stays held. */
+/* Adds the kernel to the set, which takes over the caller's hold; a second hold of a kernel that is
+ * listed is released. Without memory for the list, the kernel stays loaded until the context is
+ * destroyed. */
 static void hold(stn_kernel_set *set, stn_kernel *kernel) {
     for (size_t i = 0; i < set->count; i++)
         if (set->list[i] == kernel) {

@@ -30,6 +30,8 @@ void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total)
 bool stn_watch_continues(stn_watch *watch);
 /* Records that the current run has completed `passes` of `of` passes. */
 void stn_watch_set_done(stn_watch *watch, uint64_t passes, uint64_t of);
-/* Ends the watch: returns STN_ERROR_CANCELLED, or reports that all is done. */
+/* Ends the watch of an execution that returned `status`: after a success, returns
+ * STN_ERROR_CANCELLED if the caller's function cancelled, or else reports that all steps are done.
+ * A failure is returned as it is. */
 stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error);
 #endif

@@ -98,7 +98,7 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 static stn_status set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     size_t taps = plan->task.ntaps;
     double *before = malloc(taps * sizeof *before);
-    if (!before) return stn_fail_memory(error, "the weights of before", taps * sizeof *before);
+    if (!before) return stn_fail_memory(error, "a copy of the old weights", taps * sizeof *before);
     for (size_t i = 0; i < taps; i++) before[i] = plan->task.taps[i].weight;
     stn_status status = stn_task_set_weights(&plan->task, count, weights, error);
     if (status == STN_OK) {

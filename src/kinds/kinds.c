@@ -1,4 +1,4 @@
-/* The table of kinds, by which plan/ creates plans inside of other plans. */
+/* The table of kinds, by which plan/ makes subplans. */
 #include "kinds/kinds.h"
 
 const stn_kind *const stn_kinds[STN_KIND_COUNT] = {

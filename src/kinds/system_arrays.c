@@ -49,7 +49,7 @@ static stn_status add_coefficients(stn_run_arrays *all, const stn_system_task *t
                             c->name);
         if (!given->numbers && !c->has_value)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "the coefficient %s has no number: bring it in stn_system_arrays.numbers", c->name);
+                            "the coefficient %s has no number: give one in stn_system_arrays.numbers", c->name);
     }
     return STN_OK;
 }
@@ -75,7 +75,7 @@ stn_status stn_system_list_arrays(const stn_plan *plan, const stn_execution *run
     const stn_system_task *task = &plan->system;
     if (!run->system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a system's plan needs its arrays: bring them in stn_execution.system, with stn_plan_run");
+                        "a system's plan needs its arrays: give them in stn_execution.system, with stn_plan_run");
     if (run->in || run->out || run->source || run->weights || run->bias || run->skip || run->gradient ||
         run->bias_gradient || run->skip_gradient)
         return stn_fail(

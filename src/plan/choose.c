@@ -124,12 +124,13 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
            stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
 }
 
-/* Ranks at most `most` candidates of each strategy, of those with this name, or of all if NULL.
- * allowed_error: as in rank_strategy. best: only the first row matters, and only if its cost is at
- * most `limit`. Strategies with a lower bound on their time (`least_seconds`) are then ranked after
- * all others, because most of them can be skipped, and strategies with errors[i] > allowed_error
- * are skipped. errors[i]: the least error of the candidates of strategy i that were rejected; on
- * entry by the previous call, or 0. Returns the least error of all rejected candidates. */
+/* Ranks at most `most` candidates of the strategy with this name, or of each strategy if it is
+ * NULL. allowed_error: as in rank_strategy. best: only the first row matters, and only if its cost
+ * is at most `limit`. Strategies with a lower bound on their time (`least_seconds`) are then ranked
+ * after all others, because most of them can be skipped. Sets errors[i] to the least error of the
+ * rejected candidates of strategy i, and returns the least error of all. If `best`, strategies
+ * whose errors[i] of the previous call exceeds allowed_error are skipped; before the first call
+ * errors[i] is 0. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;

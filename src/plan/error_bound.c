@@ -30,14 +30,13 @@ double stn_error_accumulated(double systematic, double random_part, double launc
 double stn_error_of_runs(double runs) { return stn_error_accumulated(0.125, 1, runs); }
 
 /* A rounding error is uniform within half a unit in the last place, so its root mean square is half
- * a unit over sqrt(3). The relative error is largest for numbers just above a power of
- * two. */
+ * a unit over sqrt(3). The relative error is largest for numbers just above a power of two. */
 double stn_error_rounding(stn_dtype dtype) {
-    double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
-    return 0.58 * unit;
+    double half_unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
+    return 0.58 * half_unit;
 }
 
-/* The least that any strategy predicts, spectral with columns in parts, is 0.75 roundings. */
+/* The least prediction, that of strategy spectral with columns in parts, is 0.75 roundings. */
 double stn_error_least(stn_dtype dtype) { return 0.75 * stn_error_rounding(dtype); }
 
 double stn_error_cancellation(const stn_task *task) {

@@ -21,12 +21,12 @@ double stn_error_accumulated(double systematic, double random_part, double launc
 double stn_error_of_runs(double runs);
 /* An upper bound of the relative root mean square error of one rounding to the dtype. */
 double stn_error_rounding(stn_dtype dtype);
-/* A lower bound on the error that any strategy predicts, because it rounds its results; not of runs
- * with a source, whose error may be unknown. */
+/* A lower bound on the errors that strategies predict, since all of them round their results. It
+ * does not hold for runs with a source, whose error may not be predicted (0). */
 double stn_error_least(stn_dtype dtype);
-/* The factor by which cancellation may increase the relative error: weights of both signs may
- * remove the mean of the data, which for random numbers in [0, 1) has a square of three times their
- * variance. */
+/* The factor by which cancellation may increase the relative error. Weights of both signs may
+ * remove the mean of the data. For random numbers in [0, 1) the mean's square is 1/4 and the
+ * variance 1/12, so that without the mean the norm is half as large. */
 double stn_error_cancellation(const stn_task *task);
 /* The predicted error of single steps: in each, a sum over the taps, rounded to nearest. */
 double stn_error_stepping(const stn_task *task);

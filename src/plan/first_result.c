@@ -15,7 +15,7 @@
 #include "plan/plan.h"
 
 /* Seconds of compiling the generic kernel beside others where it is not stored (0.12 to 0.19 on an
- * H200's host). It always counts, since whether the kernel is stored is not known here. */
+ * H200's host). They are always added, since it is not known here whether the kernel is stored. */
 #define GENERIC_COMPILE_SECONDS 0.15
 /* The generic kernel is used if it is predicted to finish within this part of the time to compile
  * the chosen kernels. If it takes up to 1.5 times the predicted time, it still finishes first. If

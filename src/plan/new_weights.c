@@ -16,7 +16,8 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     stn_estimate now = {0};
     if (plan->named_strategy && plan->strategy != plan->named_strategy &&
         plan->kind->applies(plan, plan->named_strategy, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s, which was named, may take them", plan->named_strategy->name);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the named strategy %s may take them",
+                        plan->named_strategy->name);
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     plan->kind->estimate(plan, plan->strategy, &plan->candidate, &now);
@@ -50,7 +51,7 @@ static void drop_choice(stn_plan *plan) {
 }
 
 /* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
- * brings the workspace, those that fit in `available` bytes come first. */
+ * supplies the workspace, those that fit in `available` bytes come first. */
 static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error) {
     const char *const names[] = {plan->named_strategy ? plan->named_strategy->name : NULL, NULL,
                                  plan->machine.is_device ? "direct" : "host"};
@@ -132,7 +133,7 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
                         "execution");
     STN_TRY(stn_plan_check_prepared(plan, error));
     double *before = malloc((plan->task.ntaps + 1) * sizeof *before);
-    if (!before) return stn_fail_memory(error, "the weights of before", plan->task.ntaps * sizeof *before);
+    if (!before) return stn_fail_memory(error, "a copy of the old weights", plan->task.ntaps * sizeof *before);
     for (size_t i = 0; i < plan->task.ntaps; i++) before[i] = plan->task.taps[i].weight;
     const stn_status status = take_weights(plan, count, weights, before, error);
     free(before);

@@ -26,7 +26,7 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_ESTIMATE,
     STN_CHOSEN_BY_MEASURING,
     STN_CHOSEN_BY_WISDOM,         /* of this very problem */
-    STN_CHOSEN_BY_SIMILAR_WISDOM, /* of a problem of the same class */
+    STN_CHOSEN_BY_SIMILAR_WISDOM, /* of a similar problem (stentor.h, Wisdom) */
     STN_CHOSEN_AS_LAST_RESORT     /* no other kernel is stored, and nothing can be compiled */
 } stn_chosen;
 
@@ -39,7 +39,8 @@ struct stn_first {
     size_t workspace;                   /* bytes; enough for both plans */
     pthread_mutex_t lock;
     bool served; /* a whole execution was enqueued */
-    /* The plan itself runs from now on, or the generic kernel for good where `failed` is set. */
+    /* The background compile has ended: from now on the plan itself runs, or, if `failed` is set,
+     * always the generic kernel. */
     atomic_bool ended;
     stn_error failed; /* of preparing the plan; status STN_OK: none */
 };
@@ -58,7 +59,7 @@ struct stn_plan {
         };
         stn_machine machine;
         const stn_strategy *named_strategy; /* the strategy that the caller named; NULL: any */
-        /* The caller brings the workspace with each execution. */
+        /* The caller supplies the workspace with each execution. */
         bool caller_workspace;
         /* A part of another plan, which owns the set of its kernels and compiles them. */
         bool is_subplan;
@@ -89,7 +90,7 @@ struct stn_plan {
          * outermost plan; NULL in a plan that is never prepared. */
         stn_kernel_set *kernels;
         size_t workspace_size;
-        void *workspace;         /* owned; NULL where none is needed or the caller brings it */
+        void *workspace;         /* owned; NULL where none is needed or the caller supplies it */
         struct stn_first *first; /* owned; NULL: the plan itself runs */
         /* Owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final. */
         struct stn_online *online;
@@ -106,7 +107,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
 /* ---- plan.c
- * Whether a launch may start before its predecessor ends (programmatic dependent launch): from
+ * Whether launches may start before their predecessors end (programmatic dependent launch): from
  * sm_90, and from CUDA 12.3, because older drivers cannot capture it in a graph. */
 bool stn_plan_may_start_early(const stn_plan *plan);
 
@@ -141,7 +142,7 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
 /* A limit of a ranking of which only the first row is of interest: candidates above it are left
  * out. */
 typedef struct stn_rank_limit {
-    double cost; /* the highest (stn_estimate_cost); 0: any, and `within_bound` has no effect */
+    double cost; /* the highest stn_estimate_cost; 0: no limit, and `within_bound` is not read */
     /* Candidates above the error bound are excluded even if none is within it; the ranking is then
      * empty. */
     bool within_bound;
@@ -182,7 +183,7 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 /* ---- build.c
  * Releases what the strategy has prepared, if anything. */
 void stn_plan_unprepare(stn_plan *plan);
-/* Allocates the workspace, unless the caller brings it or the GPU is absent. */
+/* Allocates the workspace, unless the caller supplies it or the GPU is absent. */
 stn_status stn_plan_allocate(stn_plan *plan, stn_error *error);
 /* Makes an empty set of kernels, for a plan that is not a subplan. */
 stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error);
@@ -208,7 +209,8 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
-/* The same by the parent's strategy, or by the cheapest if that does not serve this layout. */
+/* As stn_subplan, by the parent's strategy, or by the cheapest if that does not serve this
+ * layout. */
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 /* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);

@@ -101,8 +101,10 @@ uint64_t stn_plan_launches(stn_plan *plan) {
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     uint64_t launches = stn_plan_launches(plan);
     if (part.first > launches || part.count > launches - part.first)
-        return stn_fail(error, STN_ERROR_INTERNAL, "a run of %" PRIu64 " launches is asked for those past its last",
-                        launches);
+        return stn_fail(error, STN_ERROR_INTERNAL,
+                        "%" PRIu64 " launches from number %" PRIu64 " on were requested of a run of %" PRIu64
+                        ": please report this",
+                        part.count, part.first, launches);
     if (part.count == launches) return run_checked(plan, run, error);
     STN_TRY(stn_plan_check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
@@ -198,7 +200,7 @@ stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *str
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute needs a plan");
     if (plan->caller_workspace && plan->workspace_size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "this plan was made without a workspace: use stn_plan_execute_with and bring %zu bytes",
+                        "this plan was made without a workspace: use stn_plan_execute_with and give %zu bytes",
                         plan->workspace_size);
     return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
 }

@@ -54,7 +54,7 @@ static stn_status check_taken(const char *name, bool taken, bool given, stn_erro
     if (taken == given) return STN_OK;
     return taken
                ? stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                          "the plan needs %s and got NULL: bring it in stn_execution.%s, with stn_plan_run", name, name)
+                          "the plan needs %s and got NULL: give it in stn_execution.%s, with stn_plan_run", name, name)
                : stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                           "stn_execution.%s is given to a plan that takes none: leave it NULL", name);
 }

@@ -39,7 +39,7 @@ static inline stn_candidate stn_candidate_of(const void *parameters, size_t size
     }
 
 /* The predicted cost of a candidate. Most strategies use a roofline model,
- * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + launch),
+ * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + overhead),
  * others a formula of their own. */
 typedef struct stn_estimate {
     double bytes, flops; /* of the whole run */
@@ -114,9 +114,9 @@ typedef struct stn_strategy {
      * resources, the next candidate is tried. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. It has a
-     * source only if the strategy's flag `sources` (below) is set, adds task->sum only if `sums` is
-     * set, and makes several snapshots only if `stacks` is set. NULL: execute_part runs all
-     * launches. */
+     * source only if the strategy's flag `sources` (below) is set, and task->sum is true only if
+     * `sums` is. Without `stacks` a call makes task->steps steps, and the plan calls it once for
+     * each snapshot. NULL: execute_part runs all launches. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     /* Stencils: plan->task.taps hold the new weights. */
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
@@ -142,8 +142,8 @@ typedef struct stn_strategy {
      * the grids. Both NULL: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    /* It has candidates that take single steps, in which a value influences no point beyond the
-     * reach of the taps. With accuracy LOCAL it has only these candidates. */
+    /* The strategy has candidates that take single steps, so that in a step a value influences no
+     * point beyond the reach of the taps. With accuracy LOCAL it has only these candidates. */
     bool local;
     bool sources;      /* it adds a constant source itself */
     bool converts;     /* it supports other number types than the dtype (stn_task_converts) */

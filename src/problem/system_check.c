@@ -1,4 +1,4 @@
-/* Reach of each equation of a parsed system, by propagating demanded ranges from roots to leaves;
+/* Reach of each assignment of a parsed system, by propagating demanded ranges from roots to leaves;
  * copy, destruction and accessors of systems. */
 #include <stdlib.h>
 #include <string.h>

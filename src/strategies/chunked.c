@@ -1,4 +1,4 @@
-/* The chunked strategy: a run of T steps as q chunks of k steps and a remainder, each by the
+/* Strategy chunked: a run of T steps as q chunks of k steps and a remainder, each by the
  * cheapest strategy for that many steps.
  *
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> ... -> last -> out
@@ -29,14 +29,15 @@
 enum { ALIGNMENT = 256, LEAST_STEPS = 4, MOST_THREADS = 8 };
 /* Sizes that are tried at once: 1 to 4 chunks, and powers of 4 below 2^31. */
 enum { MOST_SIZES = 2 * (4 + 16) };
-/* FACTOR is the measured time divided by the sum of the chunks' estimates. It exceeds 1 because the
- * size with the most favourable estimate is chosen. PADDED_HALVES_FACTOR is the same for padded
- * chunks in f16. Their narrow accesses, at both ends of the run and at the sides that are computed
- * by steps, take longer than estimated (1.5 to 2.7 times on seven random grids). */
+/* The measured time divided by the sum of the chunks' estimates. It exceeds 1 because the size with
+ * the most favourable estimate is chosen. */
 #define FACTOR 1.08
+/* The same for padded chunks in f16. Their narrow accesses, at both ends of the run and at the
+ * sides that are computed by steps, take longer than estimated (1.5 to 2.7 times on seven random
+ * grids). */
+#define PADDED_HALVES_FACTOR 1.5
 /* Keeps rounding errors from rejecting a single chunk; the sum of all chunks decides. */
 #define ROUNDED_UP (1 + 1e-9)
-#define PADDED_HALVES_FACTOR 1.5
 
 /* FIRST reads the caller's input, LATER the output of another chunk. LAST is needed if the last
  * chunk has fewer steps, or reads a padded grid and writes the caller's. */
@@ -254,8 +255,8 @@ static void try_sizes(search *s) {
 
 /* Tries two to four chunks (with padding also a single one between the first step and the last
  * chunk), and chunks of 4, 16, 64, ... steps; then 2 and 1/2 times the best size, and 3/2 and 3/4
- * times the best of all these. The cost is no monotonic function of the size: the search does not
- * stop at the first size that is worse than another. */
+ * times the best of all these. The cost is not a monotonic function of the size, so the search does
+ * not stop at the first size that is worse than another. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);

@@ -1,4 +1,4 @@
-/* The cufft strategy: transforms by NVIDIA's cuFFT, where our kernels do not support them. Scale
+/* Strategy cufft: transforms by NVIDIA's cuFFT, where our kernels do not support them. Scale
  * factors are applied by a kernel of ours afterwards. There are three ways:
  *
  *     as it is    cuFFT reads the input and writes the output.

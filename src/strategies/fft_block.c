@@ -1,4 +1,4 @@
-/* The block strategy: transforms of grids that fit in the shared memory of a block, all axes in one
+/* Strategy block: transforms of grids that fit in the shared memory of a block, all axes in one
  * launch, which saves launches and CPU time. See kernel_templates/fft/fft_block.cu. */
 #include <inttypes.h>
 #include <math.h>

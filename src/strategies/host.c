@@ -1,5 +1,6 @@
-/* The host strategies: stencils, transforms, Fourier layers and systems on the CPU's threads, by
- * the functions of src/host. They are the definition that every other strategy is compared with. */
+/* Strategy host, for each kind of work: stencils, transforms, Fourier layers and systems on the
+ * CPU's threads, by the functions of src/host. Their results define those of all other
+ * strategies. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -228,7 +228,7 @@ static stn_status read_given(const stn_transform *given, const stn_plan_options 
     STN_TRY(stn_fft_make(&t, &dense, error));
     if (!same_strides(&fft->in, &dense.in) || !same_strides(&fft->out, &dense.out))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "a team's arrays are dense, and the transform has strides: leave them 0 and bring dense parts");
+                        "a team's arrays are dense, and the transform has strides: leave them 0 and give dense parts");
     return STN_OK;
 }
 

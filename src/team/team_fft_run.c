@@ -230,7 +230,7 @@ static stn_status run_and_wait(stn_team_plan *plan, const arrays *caller, stn_er
 static stn_status check_arrays(const stn_team_plan *plan, const arrays *caller, stn_error *error) {
     if (!caller->in || !caller->out)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a team's transform keeps no result between executions: bring the input and the output");
+                        "a team's transform keeps no result between executions: give the input and the output");
     for (int m = 0; m < plan->members; m++) {
         const int at = pointer_of(plan, caller, m);
         if (!team_is_here(plan->team, m)) continue;
@@ -240,7 +240,7 @@ static stn_status check_arrays(const stn_team_plan *plan, const arrays *caller, 
         if ((caller->in[at] == caller->out[at]) != plan->fft->in_place)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "the transform %s in place, but the input and the output of member %d are %s: set "
-                            "in_place, or bring other arrays",
+                            "in_place, or give other arrays",
                             plan->fft->in_place ? "is" : "is not", m,
                             plan->fft->in_place ? "not the same" : "the same");
     }

@@ -193,7 +193,7 @@ static stn_status check_problem(const stn_problem *problem, stn_error *error) {
         strides = strides || problem->in_stride[axis] || problem->out_stride[axis];
     if (strides)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "a team's grids are packed, and the problem has strides: leave them 0 and bring packed parts");
+                        "a team's grids are packed, and the problem has strides: leave them 0 and give packed parts");
     if (problem->in_element || problem->out_element || problem->normalized ||
         (problem->divisor != 0 && problem->divisor != 1))
         return stn_fail(

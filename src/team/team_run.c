@@ -159,11 +159,11 @@ static stn_status check_given(const stn_team_plan *plan, bool has_input, bool ha
                         "the plan is of a system: execute it by stn_team_plan_execute_system or .._system_host");
     if (plan->has_source != has_source)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        plan->has_source ? "the plan has a constant source but none is given: bring it in `source`"
+                        plan->has_source ? "the plan has a constant source but none is given: give it in `source`"
                                          : "a source is given but the plan has none: set problem.has_source");
     if (has_input || plan->has_grids) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    "a team's run is to go on from the grids of the last one, and there was none: bring the input");
+                    "a team's run continues from the result of the previous one, and there was none: give the input");
 }
 
 static stn_status check_parts(const stn_team_plan *plan, const grids *caller, stn_error *error) {

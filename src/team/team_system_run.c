@@ -308,8 +308,9 @@ static stn_status run_and_wait(stn_team_plan *plan, const caller *given, stn_err
 static stn_status check_fields(const stn_team_plan *plan, int m, const stn_system_arrays *arrays, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     if (!arrays->in && !plan->has_grids)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a team's run is to go on from the grids of the last one, and there was none: bring the input");
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "a team's run continues from the result of the previous one, and there was none: give the input");
     for (int i = 0; i < task->arrays; i++)
         if ((arrays->in && !arrays->in[i]) || (arrays->out && !arrays->out[i] && !task->stack))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -321,10 +322,10 @@ static stn_status check_fields(const stn_team_plan *plan, int m, const stn_syste
         if (task->is_number[c] ? first != NULL : !first && !kept)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the coefficient %s is %s in the plan: %s for member %d",
                             task->system->coefficients[c].name, task->is_number[c] ? "a number" : "an array",
-                            task->is_number[c] ? "leave its array NULL" : "bring its array", m);
+                            task->is_number[c] ? "leave its array NULL" : "give its array", m);
         if (task->is_number[c] && !arrays->numbers && !task->system->coefficients[c].has_value)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "the coefficient %s has no number: bring it in stn_system_arrays.numbers",
+                            "the coefficient %s has no number: give one in stn_system_arrays.numbers",
                             task->system->coefficients[c].name);
     }
     return STN_OK;
@@ -342,7 +343,7 @@ static stn_status check_given(const stn_team_plan *plan, const caller *given, st
         if (!team_is_here(plan->team, m)) continue;
         if (!arrays->in != !first->in || !arrays->out != !first->out || !arrays->coefficients != !first->coefficients)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "member %d brings other lists of arrays than member 0: bring the same for all", m);
+                            "member %d has other lists of arrays than member 0: give the same lists for all", m);
         STN_TRY(check_fields(plan, m, arrays, error));
     }
     return STN_OK;
@@ -403,7 +404,7 @@ stn_status stn_team_plan_execute_system_host(stn_team_plan *plan, const stn_syst
     STN_TRY(check_plan(plan, arrays != NULL, "stn_team_plan_execute_system_host", error));
     if (plan->team->ranks)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "no process of a team holds the whole grid: bring its part to stn_team_plan_execute_system");
+                        "no process of a team holds the whole grid: give its part to stn_team_plan_execute_system");
     STN_TRY(stn_read_versioned_struct(&stn_layout_system_arrays, arrays, &read, error));
     return execute(plan, &(caller){true, 1, &read}, error);
 }

@@ -150,7 +150,7 @@ Test(system_plan, levels_of_a_stack_may_be_left_out) {
 Test(system_plan, invalid_arguments_are_refused) {
     rig *r = make_rig(false, 0);
     r->run.system = NULL;
-    expect_refused(r, "bring them in stn_execution.system");
+    expect_refused(r, "give them in stn_execution.system");
     r->run.in = r->u;
     expect_refused(r, "leave in, out and the other pointers NULL");
     r->arrays.in = NULL;

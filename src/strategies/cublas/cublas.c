@@ -1,4 +1,4 @@
-/* The cublas strategy of Fourier layers: transforms by cuFFT, products by cuBLAS, and between them
+/* Strategy cublas of Fourier layers: transforms by cuFFT, products by cuBLAS, and between them
  * as few passes over memory as their layouts allow. It can run every layer; the fused kernels of
  * `fno` are measured against it.
  *

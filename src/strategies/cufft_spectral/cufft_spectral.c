@@ -1,4 +1,4 @@
-/* The strategy cufft-spectral: all steps at once by cuFFT transforms of the whole grid, as library
+/* Strategy cufft-spectral: all steps at once by cuFFT transforms of the whole grid, as library
  * users write it. It is the baseline for `spectral`, and runs extents and strides that `spectral`
  * cannot. Sides must wrap.
  *

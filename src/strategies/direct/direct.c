@@ -2,9 +2,9 @@
  *
  * One step a launch: direct_line (1D), direct_tile (2D and 3D), direct_gather (stencils too large
  * to unroll, and grids whose fastest axis is strided), direct_any (any problem, by one kernel for
- * each dtype); one_step.c chooses their shapes. Several steps a launch: direct_time_*, in
- * temporal_blocking.c; remaining_steps.c covers the remaining steps when these do not divide the
- * run. */
+ * each dtype); one_step.c chooses their shapes. Several steps a launch (temporal blocking):
+ * direct_time_*, in temporal_blocking.c; remaining_steps.c covers the steps that remain when these
+ * do not divide the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ typedef struct direct_state {
     pass full, remainder;
     bool has_remainder;
     stn_layouts at;
-    void *taps; /* direct_gather: table of taps in device memory */
+    void *taps; /* direct_gather and direct_any: tables of taps in device memory */
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -132,7 +132,7 @@ typedef struct gather_tap32 {
     int32_t z, y, x;
 } gather_tap32;
 
-/* Writes the table of direct_gather for the input layout `in` to `to` (32 or 24 bytes a tap). */
+/* Writes a table of taps for the input layout `in` to `to` (32 or 24 bytes a tap). */
 static void fill_taps(const stn_task *task, const double *weights, const stn_grid_layout *in, unsigned char *to) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;

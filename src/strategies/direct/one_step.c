@@ -93,7 +93,7 @@ static bool extents_hold(const stn_task *task, const direct_shape *shape) {
 }
 
 static bool tile_fits(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
-    /* The taps fit the 4 KiB that a launch brings. */
+    /* The taps fit the 4 KiB of a launch's arguments. */
     const size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
     if (task->ntaps > DIRECT_MAX_TAPS || values > ARGUMENT_BYTES) return false;
     if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || !extents_hold(task, shape)) return false;

@@ -1,4 +1,4 @@
-/* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
+/* Strategy fft: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
  * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
  * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory, or fft_cosine for cosine
  * and sine transforms (fft_shared_kernel.c); of fft_image or fft_long in clusters of blocks

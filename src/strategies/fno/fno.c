@@ -1,4 +1,4 @@
-/* The fno strategy of Fourier layers (after TurboFNO, 2025): pruned FFTs, which compute only
+/* Strategy fno of Fourier layers (after TurboFNO, 2025): pruned FFTs, which compute only
  * retained frequencies, and complex products on tensor cores, fused in one kernel if all modes
  * share one matrix, or in several kernels if that is cheaper. */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The strategy `host-spectral`: applies all steps at once by Fourier transforms of the whole grid,
+/* Strategy host-spectral: applies all steps at once by Fourier transforms of the whole grid,
  * in float64 on the CPU's threads. The cost of a run hardly depends on the number of steps.
  * Boundaries are served by periodic extension (common/extension.h). A second candidate makes one
  * step of very many taps by transforms of parts of rows (host/row_spectra.h). */

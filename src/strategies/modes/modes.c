@@ -1,4 +1,4 @@
-/* The strategy `modes`: a linear system with constant coefficients is a small matrix at each
+/* Strategy modes: a linear system with constant coefficients is a small matrix at each
  * frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends on the
  * number of steps; snapshots and receivers divide it into chunks, each with such a power. Plans for
  * GPUs are those of modes_device.c. */

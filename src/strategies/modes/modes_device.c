@@ -1,4 +1,4 @@
-/* The strategy modes on a GPU: plans for transforms of real data, and kernels around and between
+/* Strategy modes on a GPU: plans for transforms of real data, and kernels around and between
  * them.
  *
  *     modes_grid    levels -> differences, extended past mirrors, in the arithmetic type

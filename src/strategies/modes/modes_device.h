@@ -1,4 +1,4 @@
-/* The strategy modes on a GPU. */
+/* Strategy modes on a GPU. */
 #ifndef STN_STRATEGIES_MODES_MODES_DEVICE_H
 #define STN_STRATEGIES_MODES_MODES_DEVICE_H
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-/* The strategy `segment`: overlap-save convolution. It has two kinds of candidates: passes of
+/* Strategy segment: overlap-save convolution. It has two kinds of candidates: passes of
  * overlapping segments along each axis (overlap_save.c, which has the FFT tiles of 2D grids too),
  * and dense-DFT tiles of 2D and 3D grids (dense_tile.c). This file dispatches between them. */
 #include <stdio.h>

@@ -59,7 +59,7 @@ sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at) {
 }
 
 sourced_grid sourced_own_grid(const sourced_job *job, int number) {
-    const unsigned char *grids = job->at->workspace;
+    const unsigned char *grids = job->execution->workspace;
     return sourced_grid_at(&job->state->packed, grids + (size_t)number * job->state->grid);
 }
 
@@ -74,5 +74,5 @@ stn_status sourced_add(const sourced_job *job, sourced_operation operation, sour
         a.live_high[axis] = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);
     }
     const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
-    return stn_kernel_launch(job->state->add[operation], blocks, THREADS, 0, &a, job->at->stream, error);
+    return stn_kernel_launch(job->state->add[operation], blocks, THREADS, 0, &a, job->execution->stream, error);
 }

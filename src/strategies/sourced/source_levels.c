@@ -125,7 +125,7 @@ static stn_status advance(const sourced_job *job, stn_plan *run, int level, sour
     const stn_execution once = {.in = sourced_own_grid(job, 0).at,
                                 .out = (void *)between.at,
                                 .workspace = job->workspace,
-                                .stream = job->at->stream};
+                                .stream = job->execution->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
     return sourced_add(job, operation, between, source_of(job, level), to, error);
 }
@@ -145,12 +145,12 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
     return STN_OK;
 }
 
-stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error) {
+stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution, stn_error *error) {
     const sourced_state *state = plan->state;
     const stn_task *task = &plan->task;
-    sourced_job job = {plan, state, at, {.at = at->source, .batch = task->source_batch_stride}, NULL};
+    sourced_job job = {plan, state, execution, {.at = execution->source, .batch = task->source_batch_stride}, NULL};
     memcpy(job.source.stride, task->source_stride, sizeof job.source.stride);
-    job.workspace = (unsigned char *)at->workspace + (size_t)own_grids(state) * state->grid;
+    job.workspace = (unsigned char *)execution->workspace + (size_t)own_grids(state) * state->grid;
     uint64_t runs[SOURCED_LEVELS], left = 0;
     count_runs(task->steps, state->levels, runs);
     for (int level = 0; level < state->levels; level++) left += runs[level];
@@ -160,13 +160,13 @@ stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_e
         job.source = widened;
     }
     STN_TRY(make_sources(&job, error));
-    STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, at->in), job.source, sourced_own_grid(&job, 0),
-                        error));
+    STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, execution->in), job.source,
+                        sourced_own_grid(&job, 0), error));
     for (int level = state->levels - 1; level >= 0; level--)
         for (uint64_t i = 0; i < runs[level]; i++) {
             left--;
             STN_TRY(advance(&job, state->run[level], level, left ? SOURCED_ADD : SOURCED_LAST,
-                            left ? sourced_own_grid(&job, 0) : sourced_grid_at(&state->out, at->out), error));
+                            left ? sourced_own_grid(&job, 0) : sourced_grid_at(&state->out, execution->out), error));
         }
     return STN_OK;
 }

@@ -44,12 +44,12 @@ stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error
     return sourced_make_run(plan, &sum, &state->sum, error);
 }
 
-stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error) {
+stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *execution, stn_error *error) {
     const sourced_state *state = plan->state;
-    stn_execution once = *at;
+    stn_execution once = *execution;
     once.source = NULL;
     STN_TRY(stn_plan_run_whole(state->run[0], &once, error));
-    once.in = at->source;
+    once.in = execution->source;
     return stn_plan_run_whole(state->sum, &once, error);
 }
 

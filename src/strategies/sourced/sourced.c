@@ -5,8 +5,8 @@
  * This is a run of f steps without the source, by the cheapest strategy, then one addition. c_f is
  * computed once for each execution:
  *
- *     whole    f is all steps; c by transforms, times the sum of K's powers   source_whole.c
- *     levels   f is 1, 8 or 64; c by steps from zero                           source_levels.c
+ *     whole    f is all steps; c by transforms, times the sum of symbol powers   source_whole.c
+ *     levels   f is 1, 8 or 64; c by steps from zero                             source_levels.c
  */
 #include "strategies/sourced/sourced.h"
 
@@ -88,9 +88,9 @@ static void release(stn_plan *plan) {
 
 /* ---- running */
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
+static stn_status execute(stn_plan *plan, const stn_execution *execution, stn_error *error) {
     const sourced_state *state = plan->state;
-    return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
+    return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, execution, error);
 }
 
 /* ---- descriptions */

@@ -9,18 +9,18 @@ struct stn_kernel;
 
 #define SOURCED_LEVELS 3
 #define SOURCED_WHOLE 0 /* a candidate's values[0]: levels, or this */
-/* Index of the candidate value that selects the generic kernel for each step, which compiles
- * quickly. */
+/* Index of the candidate value that, if not 0, selects the generic kernel for each step, which
+ * compiles quickly. */
 #define SOURCED_GENERIC 1
 
-/* Operations: out = x; out = c; out = x + c. Inputs and outputs are the caller's grids or the
- * workspace's. */
+/* Operations of sourced_add.cu on a grid x and a source c, which is 0 at frozen points. Grids are
+ * the workspace's unless stated otherwise. */
 typedef enum sourced_operation {
-    SOURCED_LOAD,
-    SOURCED_COPY,
-    SOURCED_MASK,
-    SOURCED_ADD,
-    SOURCED_LAST,
+    SOURCED_LOAD, /* out = x, the caller's input */
+    SOURCED_COPY, /* out = x */
+    SOURCED_MASK, /* out = c, the caller's source */
+    SOURCED_ADD,  /* out = x + c */
+    SOURCED_LAST, /* out = x + c, out is the caller's output */
     SOURCED_OPERATIONS
 } sourced_operation;
 
@@ -45,12 +45,12 @@ typedef struct sourced_state {
 typedef struct sourced_job {
     const stn_plan *plan;
     const sourced_state *state;
-    const stn_execution *at;
+    const stn_execution *execution;
     sourced_grid source;
     void *workspace; /* of the plans of runs */
 } sourced_job;
 
-/* ---- source_add.c: creates a plan inside this one; the workspace grows as needed. */
+/* ---- source_add.c: makes a subplan; the plan's workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
 /* Whether the blocks that add to all of the task's grids fit into one launch. */
 bool sourced_fits_launch(const stn_task *task);
@@ -68,12 +68,12 @@ uint64_t sourced_level_steps(int level);
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
-stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
+stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
 /* ---- source_whole.c: false if no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
-stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error);
+stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *execution, stn_error *error);
 void sourced_describe_whole(const stn_plan *plan, stn_format format, stn_text *text);
 #endif

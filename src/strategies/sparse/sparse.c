@@ -59,7 +59,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
          * correlated and add up: to 0.7% after 150 launches of a grid with mean 1. */
         why = "in 3D f32 would be computed in tf32, whose 11 bits err too much over many launches";
     else if (sparse_splits(task) && task->rank != 2)
-        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more but in 2D";
+        why = "except in 2D, f32 is computed in tf32, which needs a tolerance of 5e-4 or more";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)

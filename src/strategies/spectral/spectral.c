@@ -1,4 +1,4 @@
-/* The strategy `spectral`: applies all steps at once by Fourier transforms of the whole grid. The
+/* Strategy spectral: applies all steps at once by Fourier transforms of the whole grid. The
  * cost does not depend on the number of steps.
  *
  *     rows: FFT(x)  ->  columns along y (and z): FFT, times K^T, inverse  ->  rows: inverse x

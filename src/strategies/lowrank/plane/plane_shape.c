@@ -253,7 +253,7 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
                        lowrank_shape *shape) {
     shape->terms = pattern->count;
-    /* The weights of all terms fit the 4 KiB that a launch brings. */
+    /* The weights of all terms fit the 4 KiB of a launch's arguments. */
     if ((lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms >
         LOWRANK_MAX_WEIGHTS)
         return false;
