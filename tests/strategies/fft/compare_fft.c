@@ -110,7 +110,9 @@ static stn_status make_plan(suite *s, const stn_transform *transform, const char
     if (status == STN_OK && pick >= 0) {
         /* including candidates that are only for tuning */
         stn_plan_rank(*plan, strategy, STN_PLAN_RANKING);
-        if ((size_t)pick >= (*plan)->ranked) return stn_plan_destroy(*plan), *plan = NULL, STN_ERROR_UNSUPPORTED;
+        /* The ranking ends with strategies that do not apply, such as the host's for a GPU. */
+        if ((size_t)pick >= (*plan)->ranked || !(*plan)->ranking[pick].applies)
+            return stn_plan_destroy(*plan), *plan = NULL, STN_ERROR_UNSUPPORTED;
     }
     if (status != STN_OK) return status;
     return compare_build(*plan, pick, result->strategy, result->parameters, &result->error);
