@@ -16,14 +16,14 @@ constexpr bool ANY_FIXED_Z = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == F
 
 __device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
 
-// The value that all points of row z have, if z lies past an edge.
+// Whether all points of row z have the same value, because z lies past an edge; and this value.
 __device__ __forceinline__ bool past_z(long long z, long long nz) { return Z_SIDE_LOW != WRAP && !inside(z, nz); }
 __device__ __forceinline__ REAL value_past_z(long long z, const REAL (&constant)[2]) {
     return (z < 0 ? Z_SIDE_LOW : Z_SIDE_HIGH) == CONSTANT ? constant[z >= 0] : REAL(0);
 }
 
-// Bit d is set if output z - Z_REACH + d is frozen. Only d = 0 .. Z_REACH: earlier rows got their
-// value when they were the current row.
+// Bit d is set if output z - Z_REACH + d is frozen, for d = 0 .. Z_REACH. A frozen row takes its
+// own value when it is row z (d = Z_REACH), and keeps it while later rows arrive (smaller d).
 __device__ __forceinline__ unsigned frozen_outputs(long long z, long long nz) {
     unsigned found = 0;
     if (!ANY_FIXED_Z) return found;

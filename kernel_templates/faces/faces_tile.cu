@@ -1,6 +1,6 @@
-// FUSED steps of the margins at the faces of a grid, which a launch of another strategy, the
-// operator, computes incorrectly, as it makes FUSED steps at once. This launch starts while the
-// operator's ends.
+// FUSED steps of the margins at the faces of a grid. A launch of another strategy applies the
+// weights of FUSED steps at once (the operator); its results in the margins are wrong. This launch
+// starts before that one ends, and replaces them.
 //
 //     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   p in a margin:
 //
@@ -146,9 +146,9 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         // A point past a face of a slower axis is refreshed already.
         bool here = (A < 1 || lies_within<0>(t, to[0])) && (A < 2 || lies_within<1>(t, to[1]));
         const int by[3] = {A < 1 ? shift<0>(a, t, to[0]) : 0, A < 2 ? shift<1>(a, t, to[1]) : 0, shift<2>(a, t, to[2])};
-#pragma unroll
         // Nothing depends on points that fold to outside the box, or they lie past a constant side
         // too.
+#pragma unroll
         for (int k = 0; k < 3; k++) {
             const range extent = {0, box<AXIS>::extent(k)};
             here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);

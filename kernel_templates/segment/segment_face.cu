@@ -11,8 +11,8 @@
 //
 // Across the side, the sum is one number for each d and each frequency of B: a table G(d) + i G(d +
 // 1), by which the transform of b is multiplied. Both parts of the table are real and even, so b *
-// G(d) and b * G(d + 1) are the two parts of the result. A block computes segments at pairs of
-// depths one after another; the outputs of a launch are disjoint.
+// G(d) and b * G(d + 1) are the two parts of the result, which convolve returns swapped. A block
+// computes segments at pairs of depths one after another; the outputs of a launch are disjoint.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
