@@ -20,7 +20,7 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 /* The error of weights `rounded`, times `scale`, after `launches` launches: the largest difference
  * between the powers of the exact and the rounded symbol, over frequencies in octaves and on a
  * grid, relative to the largest power; or, if larger, the relative L2 error for random data of mean
- * 0. Infinite if out of memory. */
+ * 0 or in [0, 1). Infinite if out of memory. */
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same for the weights that sparse_round gives. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
