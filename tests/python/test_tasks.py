@@ -129,7 +129,7 @@ class Tasks(unittest.TestCase):
             with self.subTest(name):
                 try:
                     expected = run(theirs, code)
-                except ImportError as error:
+                except (ImportError, RuntimeError) as error:  # RuntimeError: CuPy without a GPU
                     print(f'{name} is left out: {error}')
                     continue
                 ran += 1

@@ -107,7 +107,7 @@ static void turns(suite *s) {
 static void choice(suite *s) {
     suite_choice(s, "choice: many steps of a large grid", "star-2d13p", STN_FIXED, 4096, 1000, NULL, "aperiodic");
     suite_choice(s, "choice: not of a small one", "star-2d13p", STN_FIXED, 128, 1000, NULL, "host");
-    suite_choice(s, "choice: nor few steps", "star-2d13p", STN_FIXED, 2048, 4, NULL, "host");
+    suite_choice(s, "choice: nor few steps", "star-2d13p", STN_FIXED, 2048, 2, NULL, "host");
     suite_choice(s, "choice: what transforms alone serve", "heat-2d", STN_FIXED, 2048, 1000, NULL, "host-spectral");
     suite_choice(s, "refusals: that", "heat-2d", STN_FIXED, 500, 100, "aperiodic", "transforms alone serve all sides");
     suite_choice(s, "refusals: one step", "star-2d13p", STN_FIXED, 500, 1, "aperiodic", "a single step");
