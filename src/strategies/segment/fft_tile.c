@@ -142,16 +142,6 @@ void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, 
     layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
 }
 
-/* exp(2 pi i k / n) for all k; NULL: out of memory. */
-static cplx *roots_of(int n) {
-    cplx *root = malloc((size_t)n * sizeof *root);
-    for (int k = 0; root && k < n; k++) {
-        const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
-        root[k] = (cplx){cosl(angle), sinl(angle)};
-    }
-    return root;
-}
-
 typedef struct tile_symbol {
     const stn_task *task;
     int n[2]; /* Real points. */

@@ -9,13 +9,6 @@
 #include "base/error.h"
 #include "strategies/segment/long_double_complex.h"
 
-/* All n roots of unity; NULL: out of memory. */
-static cplx *roots_of(int64_t n) {
-    cplx *root = calloc((size_t)n, sizeof *root);
-    for (int64_t k = 0; root && k < n; k++) root[k] = root_of(k, n);
-    return root;
-}
-
 /* ---- the symbol ------------------------------------------------------------------------------ */
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
@@ -47,30 +40,45 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
+/* K^steps at the frequencies 0 .. length - 1; NULL: out of memory. */
+static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
+    cplx *powers = root ? malloc((size_t)length * sizeof *powers) : NULL;
+    for (int64_t k = 0; powers && 2 * k <= length; k++) {
+        powers[k] = power(symbol_at(a, root, length, k), steps);
+        if (k) powers[length - k] = (cplx){powers[k].re, 2 * k == length ? powers[k].im : -powers[k].im};
+    }
+    return powers;
+}
+
 /* Writes one entry; the second half of a long entry follows `stride` values later. Returns the next
  * entry's address. */
-static double *put_twiddle(int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
+static double *put_twiddle(const cplx *root, int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
-        const cplx root = root_of(k % length, length);
         double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : stride);
-        at[0] = (double)root.re, at[1] = -(double)root.im;
+        at[0] = (double)root[k % length].re, at[1] = -(double)root[k % length].im;
     }
     return to + (powers_of(dtype) == 1 ? 2 : 4);
 }
 
-void segment_twiddles_make(int first, stn_dtype dtype, double *twiddles) {
+stn_status segment_twiddles_make(int first, stn_dtype dtype, double *twiddles, stn_error *error) {
     const int radix = radix_of(first), teams = teams_of(first);
-    const int64_t length = 256 * (int64_t)radix, twice = 2 * length;
+    const int64_t twice = 2 * 256 * (int64_t)radix;
     const size_t stride = segment_twiddles_size(first, dtype) / 2;
+    cplx *root = roots_of(twice);
+    if (!root) return stn_fail_memory(error, "roots of one", (size_t)twice * sizeof *root);
     for (int team = 0; team < teams; team++) { /* The second team has p + 1/2 in place of p. */
-        for (int column = 0; column < 256; column++) twiddles = put_twiddle(column, length, dtype, stride, twiddles);
-        for (int p = 0; p < radix; p++) twiddles = put_twiddle(16 * (2 * p + team), twice, dtype, stride, twiddles);
+        for (int column = 0; column < 256; column++)
+            twiddles = put_twiddle(root, 2 * column, twice, dtype, stride, twiddles);
+        for (int p = 0; p < radix; p++)
+            twiddles = put_twiddle(root, 16 * (2 * p + team), twice, dtype, stride, twiddles);
         for (int i = 0; i < 16 * radix; i++)
-            twiddles = put_twiddle(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, twiddles);
-        for (int c1 = 0; c1 < 16; c1++) twiddles = put_twiddle(radix * c1, length, dtype, stride, twiddles);
+            twiddles = put_twiddle(root, 2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, twiddles);
+        for (int c1 = 0; c1 < 16; c1++) twiddles = put_twiddle(root, 2 * radix * c1, twice, dtype, stride, twiddles);
     }
     for (int column = 0; teams > 1 && column < 256; column++)
-        twiddles = put_twiddle(column, twice, dtype, stride, twiddles);
+        twiddles = put_twiddle(root, column, twice, dtype, stride, twiddles);
+    free(root);
+    return STN_OK;
 }
 
 /* The frequency at index [p][r][q] of a table. */
@@ -94,14 +102,12 @@ stn_status segment_symbol_make(const segment_axis *a, int first, uint64_t steps,
 
 stn_status segment_powers_make(const segment_axis *a, int64_t length, uint64_t steps, double *powers,
                                stn_error *error) {
-    cplx *root = roots_of(length);
-    if (!root) return stn_fail_memory(error, "roots of one", (size_t)length * sizeof *root);
-    for (int64_t k = 0; k < length; k++) {
-        const cplx value = power(symbol_at(a, root, length, k), steps);
-        powers[2 * k] = (double)value.re, powers[2 * k + 1] = (double)value.im;
-    }
-    free(root);
-    return STN_OK;
+    cplx *root = roots_of(length), *all = powers_at_all(a, root, length, steps);
+    stn_status status = all ? STN_OK : stn_fail_memory(error, "a symbol", 2 * (size_t)length * sizeof *all);
+    for (int64_t k = 0; all && k < length; k++)
+        powers[2 * k] = (double)all[k].re, powers[2 * k + 1] = (double)all[k].im;
+    free(root), free(all);
+    return status;
 }
 
 size_t segment_cosines_size(int first) { return 3 * segment_symbol_size(first, true); }
@@ -127,10 +133,8 @@ stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps
 size_t segment_single_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
 
 /* a and c of times_single at frequency k of a transform of `length` complex points. */
-static void put_single(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
-                       cplx mixed[2]) {
-    const cplx low = power(symbol_at(a, root, 2 * length, k), steps),
-               high = power(symbol_at(a, root, 2 * length, k + length), steps);
+static void put_single(const cplx *root, const cplx *powers, int64_t length, int64_t k, cplx mixed[2]) {
+    const cplx low = powers[k], high = powers[k + length];
     const long double half = 0.5L / (long double)length;
     const cplx sum = {(low.re + high.re) * half, (low.im + high.im) * half},
                difference = {(low.re - high.re) * half, (low.im - high.im) * half};
@@ -140,11 +144,11 @@ static void put_single(const segment_axis *a, const cplx *root, int64_t length, 
 
 stn_status segment_single_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t teams = teams_of(first), length = 4096 * teams;
-    cplx *root = roots_of(2 * length);
-    if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
-    for (int64_t i = 0; i < length; i++) {
+    cplx *root = roots_of(2 * length), *powers = powers_at_all(a, root, 2 * length, steps);
+    stn_status status = powers ? STN_OK : stn_fail_memory(error, "a symbol", 4 * (size_t)length * sizeof *powers);
+    for (int64_t i = 0; powers && i < length; i++) {
         cplx mixed[2];
-        put_single(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
+        put_single(root, powers, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, mixed);
         if (a->symmetric) {
             symbol[2 * i] = (double)mixed[0].re, symbol[2 * i + 1] = (double)mixed[1].re;
             continue;
@@ -154,8 +158,8 @@ stn_status segment_single_make(const segment_axis *a, int first, uint64_t steps,
             at[0] = (double)mixed[half].re, at[1] = (double)mixed[half].im;
         }
     }
-    free(root);
-    return STN_OK;
+    free(root), free(powers);
+    return status;
 }
 
 /* ---- the profile of a side's value ----------------------------------------------------------- */

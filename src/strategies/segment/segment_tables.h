@@ -18,7 +18,7 @@ size_t segment_symbol_size(int first, bool real);
 size_t segment_twiddles_size(int first, stn_dtype dtype);
 /* Roots exp(-2 pi i k / (256 first)) in the order in which fft_convolution.cuh reads them. Types
  * other than f64 have powers 1 and 2, and after all of these 4 and 8. */
-void segment_twiddles_make(int first, stn_dtype dtype, double *twiddles);
+stn_status segment_twiddles_make(int first, stn_dtype dtype, double *twiddles, stn_error *error);
 /* The taps' symbol to the power of `steps`, divided by the segment's length, in the order in which
  * fft_convolution.cuh reads it. Errors: out of memory. */
 stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
