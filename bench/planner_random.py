@@ -80,8 +80,9 @@ def cold(options):
         for key, value in own.items():
             if value is not None:
                 ratios[key].append(value)
-        print(f"plan {row['cold_plan']:.3f} s, stored {1e3 * row['stored_plan']:.1f} ms, first {own['first']:.3f}, "
-              + ', '.join(f'N={count} {own[count]:.2f}' for count in COUNTS if own[count]) + f": {row['label']}", flush=True)
+        print(f"plan {row['cold_plan']:.3f} s, stored {1e3 * row['stored_plan']:.1f} ms, first {own['first']:.3f}, generic {generic:.3f} s, "
+              f"compile first {row['cold_plan'] + each:.3f} s, first_result {'runs it' if row['soon_generic'] else 'compiles'}: "
+              + ', '.join(f"N={count} {row['soon'][count]:.3f} s ({own[count]:.2f})" for count in COUNTS if own[count]) + f": {row['label']}", flush=True)
     print(f"cold: seed {options.seed}, {len(rows)} problems; plan s: {spread([row['cold_plan'] for row in rows], 0.5, 1)} (bars 0.5, 1.2); "
           f"stored plan ms: {spread([1e3 * row['stored_plan'] for row in rows], 0.5, 1)} (bar 5); first execution over that from stored kernels: "
           f"{spread(ratios['first'], 0.5, 0.9, 1)}; 20 enqueued: {spread(ratios['many'], 0.5, 0.9, 1)} (bar 1.05); first_result "

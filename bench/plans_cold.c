@@ -19,6 +19,7 @@ typedef struct times {
     double first;         /* one execution, synchronised */
     double many;          /* MANY executions, enqueued; NaN: they would take too long */
     double after[COUNTS]; /* until the counts[i]-th execution has ended, plan included */
+    bool generic;         /* the first execution runs the generic kernel */
 } times;
 
 static stn_status open_context(const char *folder, stn_context **context, stn_error *error) {
@@ -56,6 +57,7 @@ static stn_status time_plan(plans_device *d, const drawn_problem *p, const char 
     t->plan = bench_now() - begin;
     STN_TRY_GOTO(status, plans_device_workspace(d, plan, error), done);
     if (first_result) {
+        t->generic = stn_first_result_now(plan) != plan;
         STN_TRY_GOTO(status, run_to(d, p, plan, bench_now() - t->plan, each, t, error), done);
         goto done;
     }
@@ -111,6 +113,7 @@ static void print(const drawn_problem *p, const times *cold, const times *stored
     stn_json_string(&text, p->label);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stn_json_key(&text, numbers[i].key), stn_json_number(&text, numbers[i].value);
+    stn_json_flag(&text, "soon_generic", soon->generic);
     stn_json_key(&text, "soon");
     stn_text_printf(&text, "{");
     for (int i = 0; i < COUNTS; i++) {

@@ -33,22 +33,26 @@ typedef struct cost {
 } cost;
 
 /* The first row that matches applies. Seconds of NVRTC 13.0 for sm_90 on one core of an H200's
- * host; other CPUs differ by a factor of up to two. */
-static const cost costs[] = {{"direct_any", "", 0.12, 0},
-                             {"direct_gather", "", 0.14, 0},
-                             {"direct_skew", "", 0.35, 1.2e-3},
+ * host, that of direct_any beside others; other CPUs differ by a factor of up to two. */
+static const cost costs[] = {{"direct_any", "", 0.15, 0},
+                             {"direct_gather", "", 0.16, 0},
+                             {"direct_skew", "", 0.2, 1.3e-3},
                              {"direct_line", "", 0.08, 1.5e-3},
-                             {"direct_tile", "", 0.25, 1.2e-3},
-                             {"direct_time_line", "", 0.18, 2.5e-3},
+                             {"direct_tile", "", 0.1, 1e-3},
+                             {"direct_time_line", "", 0.35, 0.03},
                              {"direct_time_tile", "Y_LOW = 0;", 0.15, 1.8e-3},
                              {"direct_time", "", 0.15, 1.2e-3},
                              {"faces_copy", "", 0.08, 0},
                              {"sourced_add", "", 0.08, 0},
-                             {"faces_tile", "", 0.41, 0},
-                             {"lowrank_mixed", "", 0.5, 0},
-                             {"lowrank", "", 0.6, 0},
+                             {"faces_tile", "", 0.08, 6e-4},
+                             {"lowrank_mixed", "", 0.4, 0},
+                             {"lowrank_axis", "", 0.25, 0},
+                             {"lowrank", "", 0.5, 0},
                              {"sparse", "", 0.7, 0},
+                             {"segment_dense_tile", "", 1.1, 0},
+                             {"segment_face", "", 0.9, 0},
                              {"segment_fft_tile", "", 0.5, 0},
+                             {"segment_source", "", 0.1, 0},
                              {"segment", "", 0.77, 0},
                              {"spectral_columns", "DIRECTION = 2;", 0.25, 0},
                              {"spectral_columns", "", 0.45, 0},
@@ -78,19 +82,42 @@ static double unrolled_turn(const char *params) {
            copies;
 }
 
-/* The same in a thread's loop body; direct_tile has fewer if all blocks are at edges along x. */
+/* The same in faces_tile, whose code is made for each tiled axis. What else is compiled for an axis
+ * takes as long as 200 multiplications; sums of separable weights halve their number. */
+static double unrolled_faces(const char *params, double all) {
+    const char *tiled = strstr(params, " TILED[3] = {");
+    int axes = 0;
+    for (const char *at = tiled ? strchr(tiled, '{') : ""; *at && *at != '}'; at++) axes += *at == '1';
+    return axes * (200 + all / (value_of(params, " SEPARABLE = ") > 0 ? 2 : 1));
+}
+
+/* The same in a thread's loop body. direct_tile has less code without a loop over columns (0), or
+ * if all blocks are at edges along x (2); NVRTC stops unrolling near 1000. */
 static double unrolled(const char *name, const char *params) {
+    static const struct { double base, each; } loops[] = {{0, 0.2}, {100, 1}, {0, 0.6}};
+    const double taps = value_of(params, " NTAPS = "), all = taps * value_of(params, " ROWS = ");
+    if (!strcmp(name, "direct_time_line")) return taps;
     if (!strcmp(name, "direct_time_tile")) return unrolled_turn(params);
-    const bool edges_only = !strcmp(name, "direct_tile") && value_of(params, " COLUMN_LOOP = ") == 2;
-    return value_of(params, " NTAPS = ") * value_of(params, " VECTOR = ") * value_of(params, " ROWS = ") *
-           value_of(params, " UNROLL = ") / (edges_only ? 4 : 1);
+    if (!strcmp(name, "faces_tile")) return unrolled_faces(params, all * value_of(params, " POINTS = "));
+    const double body = all * value_of(params, " VECTOR = ") * value_of(params, " UNROLL = ");
+    if (strcmp(name, "direct_tile") != 0) return body;
+    const int loop = (int)value_of(params, " COLUMN_LOOP = ") % 3;
+    return loops[loop].base + loops[loop].each * fmin(body, 1000);
+}
+
+/* Seconds of moving rows of f16 of any length through shared memory. */
+static double odd_rows(const char *name, const char *params) {
+    const bool odd = !strncmp(name, "direct_time", 11) && strstr(params, "STORE = unsigned short;") &&
+                     value_of(params, " VECTOR = ") == 1;
+    return odd ? 0.5 : 0;
 }
 
 double stn_compile_seconds(const char *template_name, const char *params) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last row matches every template */
-    return each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
+    return each->seconds + odd_rows(template_name, params) +
+           (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
 }
 
 /* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later

@@ -14,31 +14,51 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* Seconds of compiling the generic kernel beside others where it is not stored (0.12 to 0.19 on an
- * H200's host). They are always added, since it is not known here whether the kernel is stored. */
-#define GENERIC_COMPILE_SECONDS 0.15
 /* The generic kernel is used if it is predicted to finish within this part of the time to compile
- * the chosen kernels. If it takes up to 1.5 times the predicted time, it still finishes first. If
- * it is not used although it would finish first, the first execution takes at most 1.5 times as
- * long. */
-#define LATEST (1 / 1.5)
+ * the chosen kernels; compiling it counts, unless it is stored. If it takes up to 4/3 times the
+ * predicted time, it still finishes first. If it is not used although it would finish first, the
+ * first execution takes at most 4/3 times as long. */
+#define LATEST 0.75
+
+/* The plan of the generic kernel. Kernels that are not stored are added to `missing` and not
+ * compiled; NULL: they are compiled. */
+static stn_plan *build_generic(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *missing) {
+    stn_plan *generic;
+    (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row->strategy, &row->candidate, missing, &generic, NULL);
+    return generic;
+}
+
+/* Starts to compile the batch in the background, and meanwhile makes first->generic. Returns false
+ * where this does not pay or fails. */
+static bool begin(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *batch, stn_compile_batch *missing,
+                  struct stn_first *first) {
+    const double latest = LATEST * stn_compile_batch_seconds(batch), seconds = row->estimate.seconds;
+    if (seconds < latest) first->generic = build_generic(plan, row, missing);
+    if (!first->generic || seconds + stn_compile_batch_seconds(missing) >= latest) return false;
+    first->background = stn_background_compile_start(&batch, 1);
+    if (!first->background) return false;
+    if (missing->count) {
+        stn_plan_destroy(first->generic);
+        (void)stn_compile_batch_try(missing, NULL);
+        first->generic = build_generic(plan, row, NULL);
+    }
+    return first->generic;
+}
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
     stn_ranked row;
     plan->first_result = NULL; /* it is called only once */
-    const bool pays = stn_plan_generic(plan, &row) &&
-                      row.estimate.seconds + GENERIC_COMPILE_SECONDS < LATEST * stn_compile_batch_seconds(batch);
-    struct stn_first *first = pays ? calloc(1, sizeof *first) : NULL;
-    if (!first) return false;
-    first->background = stn_background_compile_start(&batch, 1);
-    if (first->background)
-        (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row.strategy, &row.candidate, NULL, &first->generic,
-                             NULL);
-    if (!first->generic) {
+    if (!stn_plan_generic(plan, &row)) return false;
+    stn_compile_batch *missing = stn_compile_batch_create(plan->context);
+    struct stn_first *first = calloc(1, sizeof *first);
+    const bool begun = missing && first && begin(plan, &row, batch, missing, first);
+    if (first && !begun) {
         stn_background_compile_end(first->background, false);
+        stn_plan_destroy(first->generic);
         free(first);
-        return false;
     }
+    stn_compile_batch_free(missing);
+    if (!begun) return false;
     first->batch = batch;
     first->workspace = first->generic->workspace_size > workspace ? first->generic->workspace_size : workspace;
     plan->workspace_size = first->workspace;

@@ -108,6 +108,25 @@ Test(first_result, is_not_used_for_a_short_compile) {
     stn_plan_destroy(plan);
 }
 
+Test(first_result, a_stored_generic_kernel_runs_even_before_a_short_compile) {
+    set_problem("box-2d49p", 2, 1, fixed);
+    stn_plan_destroy(make_generic());
+    set_problem("heat-1d", 1, 1, fixed);
+    stn_plan *plan = make_generic();
+    for (int i = 0; i < 2; i++) expect_right(plan);
+    cr_expect(stn_first_result_now(plan) == plan);
+    stn_plan_destroy(plan);
+}
+
+/* With a source, the generic plan compiles more than one kernel. */
+Test(first_result, is_not_used_if_its_kernels_take_as_long_as_the_chosen_ones) {
+    set_problem("heat-2d", 2, 1, fixed);
+    problem.has_source = 1;
+    stn_plan *plan = make_soon();
+    cr_expect(stn_first_result_now(plan) == plan);
+    stn_plan_destroy(plan);
+}
+
 Test(first_result, works_with_parts) {
     set_problem("heat-2d", 2, 12, fixed);
     stn_plan *plan = make_generic();
@@ -148,7 +167,7 @@ Test(first_result, in_place_and_with_new_weights) {
 }
 
 Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
-    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "10", 1);
     set_problem("box-2d49p", 2, 1, fixed);
     /* Its kernel is stored; the compile of the others is cancelled. */
     stn_plan_destroy(make_generic());
