@@ -24,11 +24,14 @@ typedef struct opened_pack {
 } opened_pack;
 
 /* The caller's value, else a whole number above 0 from the environment, else the default. */
-static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
+static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise, const stn_logger *logger) {
     const char *text = secure_getenv(variable);
     char *end = NULL;
     unsigned long long value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (wanted) return wanted;
+    if (text && *text && !(value && !*end))
+        stn_log(logger, STN_LOG_WARNING, "%s is \"%.40s\", which is no whole number above 0: the limit is %llu",
+                variable, text, (unsigned long long)otherwise);
     return value && !*end ? value : otherwise;
 }
 
@@ -74,8 +77,8 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     if (!made) return stn_fail_memory(error, "the kernel cache", sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
     made->logger = options->logger;
-    made->max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
-    made->max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
+    made->max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES, made->logger);
+    made->max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES, made->logger);
     made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)

@@ -201,33 +201,44 @@ stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, s
     return STN_OK;
 }
 
-static bool remove_file(stn_cache *cache, int root, const file *which, stn_cache_collection *counts) {
+/* A file that cannot be removed is counted, and named to the logger at this level. */
+static bool remove_file(stn_cache *cache, int root, const file *which, stn_log_level level,
+                        stn_cache_collection *counts) {
     int sub = stn_folder_open_sub(&cache->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
-    if (gone) counts->removed_files++, counts->removed_bytes += which->bytes;
+    const int why = errno;
     if (sub >= 0) close(sub);
+    if (gone)
+        counts->removed_files++, counts->removed_bytes += which->bytes;
+    else if (why != ENOENT) {
+        counts->left++;
+        stn_log(cache->folder.logger, level, "%s/%s/%s is left: it cannot be removed (%s)", cache->folder.path,
+                which->sub, which->name, strerror(why));
+    }
     return gone;
 }
 
-static stn_status collect(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
+static stn_status collect(stn_cache *cache, int64_t spare_seconds, stn_log_level level, stn_cache_collection *counts,
+                          stn_error *error) {
     files all;
     int root;
     *counts = (stn_cache_collection){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(cache, &root, &all, error));
+    counts->left = all.hidden;
     int64_t now = time(NULL);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
         else if (now - all.list[i].used > TEMP_SECONDS) /* of a killed writer */
-            (void)remove_file(cache, root, &all.list[i], counts);
+            (void)remove_file(cache, root, &all.list[i], level, counts);
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
         if (counts->files <= cache->max_files && counts->bytes <= cache->max_bytes) break;
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
-        if (remove_file(cache, root, each, counts)) counts->files--, counts->bytes -= each->bytes;
+        if (remove_file(cache, root, each, level, counts)) counts->files--, counts->bytes -= each->bytes;
     }
     done(root, &all);
     return STN_OK;
@@ -308,7 +319,7 @@ stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_
 }
 
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
-    STN_TRY(collect(cache, spare_seconds, counts, error));
+    STN_TRY(collect(cache, spare_seconds, STN_LOG_WARNING, counts, error));
     count_wisdom(&cache->folder, false, counts);
     return STN_OK;
 }
@@ -318,8 +329,9 @@ stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_e
     int root;
     *counts = (stn_cache_collection){0};
     STN_TRY(scan(cache, &root, &all, error));
+    counts->left = all.hidden;
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(cache, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
+        if (!remove_file(cache, root, &all.list[i], STN_LOG_WARNING, counts) && all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
     done(root, &all);
     return stn_wisdom_remove(&cache->folder, error);
@@ -328,7 +340,7 @@ stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_e
 void stn_cache_collect(stn_cache *cache) {
     stn_cache_collection counts;
     stn_error error;
-    if (collect(cache, -1, &counts, &error) == STN_OK && counts.removed_files)
+    if (collect(cache, -1, STN_LOG_DEBUG, &counts, &error) == STN_OK && counts.removed_files)
         stn_log(cache->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
                 (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, cache->folder.path);
 }

@@ -98,7 +98,7 @@ def check_reach(points: float, said: str, on_device: bool) -> None:
         raise ValueError(f'{said} makes a negative radius: give 0 or more')
     if not points < most + 1:
         where = ' on a GPU' if on_device else ''
-        raise ValueError(f'{said} reaches over {points:.0f} points: {most} is the most{where}')
+        raise ValueError(f'{said} reaches over {points:.6g} points: {most} is the most{where}')
 
 
 def origin_of(origin: Any, size: int, name: str) -> int:

@@ -29,6 +29,15 @@ static const cli_option wisdom_options[] = {
     {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: all measurements"},
 };
 
+/* Checks that a file's text is wisdom, so that an error names the file. */
+static stn_status check_text(const char *path, const char *text, size_t size, stn_error *error) {
+    stn_wisdom wisdom;
+    stn_error why = {0};
+    stn_status status = stn_wisdom_parse(text, size, &wisdom, &why);
+    stn_wisdom_clear(&wisdom);
+    return status == STN_OK ? STN_OK : stn_fail(error, status, "'%s': %s", path, why.message);
+}
+
 static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
     FILE *file = fopen(path, "rbe");
     stn_text read = STN_TEXT_EMPTY;
@@ -45,7 +54,8 @@ static stn_status read_file(const char *path, char **text, size_t *size, stn_err
         stn_text_clear(&read);
         return stn_fail(error, STN_ERROR_IO, "'%s' cannot be read: %s", path, strerror(why));
     }
-    return stn_text_take(&read, text, error);
+    STN_TRY(stn_text_take(&read, text, error));
+    return check_text(path, *text, *size, error);
 }
 
 static stn_status write_text(const wisdom_settings *settings, const char *text, stn_error *error) {
@@ -65,8 +75,8 @@ static stn_status export(stn_context *context, const wisdom_settings *settings, 
 static stn_status import(stn_context *context, const wisdom_settings *settings, const char *path, stn_error *error) {
     char *text = NULL, *report = NULL;
     size_t size;
-    STN_TRY(read_file(path, &text, &size, error));
-    stn_status status = stn_wisdom_import(context, text, size, &report, error);
+    stn_status status = read_file(path, &text, &size, error);
+    if (status == STN_OK) status = stn_wisdom_import(context, text, size, &report, error);
     stn_text_free(text);
     if (report) stn_text_sanitize(report);
     if (status == STN_OK && !settings->report.quiet) fputs(report, stdout);

@@ -43,9 +43,8 @@ static stn_status fail_key(const char *name, size_t index, const char *key, cons
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s, ", kind->keys[i].name);
     }
-    return stn_fail(error, STN_ERROR_FORMAT,
-                    "'%s': item %zu is a %s, which have no key \"%.40s\": known are %sstrategy", name, index,
-                    kind->name, key, known);
+    return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu is a %s, which has no key \"%.40s\": known are %sstrategy",
+                    name, index, kind->name, key, known);
 }
 
 static stn_status check_values(const char *name, size_t index, const choices *all, size_t which, stn_error *error) {

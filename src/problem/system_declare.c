@@ -154,7 +154,8 @@ static stn_status parse_offset(stn_system_parser *p, tap_list *list) {
         tap->offset[list->axis] = (int64_t)offset[0];
     } else {
         if (!list->count) list->rank = count;
-        if (!count || count != list->rank)
+        if (!count) return stn_system_fail_at(p, at, "an offset is expected here: one whole number for each axis");
+        if (count != list->rank)
             return stn_system_fail_at(p, at, "this offset has %d numbers, and the first one %d: one for each axis",
                                       count, list->rank);
         for (int own = 0; own < count; own++) tap->offset[3 - count + own] = (int64_t)offset[own];

@@ -47,10 +47,13 @@ Test(collection, the_environment_sets_caps) {
     stn_cache_collection counts;
     for (size_t n = 0; n < sizeof nonsense / sizeof *nonsense; n++) {
         setenv("STENTOR_CACHE_MAX_FILES", nonsense[n], 1);
-        open_capped(0, 0);
+        close_cache();
+        cache = open_cache(dir, &heard);
         for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
         cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
         cr_assert_eq(counts.files, 10, "with \"%s\"", nonsense[n]);
+        cr_assert_eq(heard.warnings, *nonsense[n] ? (int)n + 1 : (int)n, "with \"%s\"", nonsense[n]);
+        cr_assert_not_null(strstr(heard.last, "STENTOR_CACHE_MAX_FILES is \""), "%s", heard.last);
     }
     setenv("STENTOR_CACHE_MAX_FILES", "3", 1);
     open_capped(0, 0);

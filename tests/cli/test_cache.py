@@ -137,6 +137,22 @@ class Mistakes(CommandTest):
         self.assertIn('c' * 62 + ' is left: it is not a plain file', done.stderr)
         self.assertIn('1 of what is stored could not be read or removed', done.stderr)
 
+    def test_gc_and_clear_name_what_they_cannot_remove(self):
+        (self.path / 'kept' / 'ab' / ('c' * 62) / 'full').mkdir(parents=True, mode=0o700)
+        for folder in ('kept', 'kept/ab'):
+            os.chmod(self.path / folder, 0o700)
+        for words in ('gc', '--max-bytes', '1', '--spare-hours', '0'), ('clear',):
+            done = self.stentor('cache', *words, '--cache-dir', 'kept')
+            self.assertEqual(done.returncode, 9, done.stderr)
+            self.assertIn('c' * 62 + ' is left: it cannot be removed (Directory not empty)', done.stderr)
+            self.assertIn('1 of what is stored could not be read or removed', done.stderr)
+
+    def test_errors_in_wisdom_name_the_file(self):
+        self.succeed('wisdom', 'export', '--cache-dir', 'kept', '--out', 'good')
+        self.put('bad', 'no wisdom')
+        for words in ('import', 'bad'), ('merge', 'good', 'bad'), ('merge', 'bad', 'good'):
+            self.refuse(10, "'bad': this is no wisdom", 'wisdom', *words, '--cache-dir', 'kept')
+
     def test_an_absent_folder_is_empty(self):
         self.assertIn('0 kernels', self.succeed('cache', 'list', '--cache-dir', 'absent').stdout)
         self.succeed('cache', 'clear', '--cache-dir', 'absent')

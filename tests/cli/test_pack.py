@@ -215,8 +215,8 @@ class Pack(CommandTest):
                               ('[3]', 'item 0 is no object'), ('[{"stencl": "heat-2d"}]', 'stencl'),
                               ('[{"stencil": 3}]', 'must be a text'), ('[{"steps": "3"}]', 'whole number'),
                               ('[{"steps": []}]', 'no problem'), ('[{"transform": "sideways"}]', "no transform 'sideways'"),
-                              ('[{"transform": "real", "steps": 3}]', 'is a transform, which have no key "steps"'),
-                              ('[{"stencil": "heat-2d", "axes": "0"}]', 'is a stencil, which have no key "axes"')):
+                              ('[{"transform": "real", "steps": 3}]', 'is a transform, which has no key "steps"'),
+                              ('[{"stencil": "heat-2d", "axes": "0"}]', 'is a stencil, which has no key "axes"')):
             self.put('list.json', content)
             self.refuse(10, says, *build)
         self.put('list.json', json.dumps(PROBLEMS) + ' ' * (4 << 20))

@@ -131,6 +131,9 @@ Test(system, refusals_name_line_and_column) {
     refused("field u\nstencil s = heat-2d, t = taps z [1] (1)\nu.next = s(u)", "line 2, column 31: ", "no axis z");
     refused("field u\nstencil s = taps [0, 1] (1)\nu.next = s(u)", "line 2, column 26: ", "1 weights for 2 offsets");
     refused("field u\nstencil s = taps [0 1, 1] (1 2)\nu.next = s(u)", "line 2, column 23: ", "one for each axis");
+    refused("field u\nstencil s = taps [] ()\nu.next = s(u)", "line 2, column 19: ", "an offset is expected here");
+    refused("field u\nstencil s = taps [1, ] (1 2)\nu.next = s(u)",
+            "line 2, column 21: ", "an offset is expected here");
     refused("field u\nstencil s = taps [0, 0] (1 2)\nu.next = s(u)", "line 2, column 17: ", "both at offset");
     refused("field u\nstencil s = taps [65] (1)\nu.next = s(u)", "line 2, column 19: ", "at most 64");
     refused("field u\nstencil s = taps [60] (1)\nu.next = s(s(u))", "line 3, column 1: ", "reach 120 points along x");

@@ -423,6 +423,12 @@ class Meaning(unittest.TestCase):
             stentor.uniform_filter(x, 3, out=out)
             np.testing.assert_array_equal(out, stentor.uniform_filter(x, 3))
 
+    def test_a_reach_that_is_refused_is_short_to_read(self):
+        for sigma, reach in ((1e300, '4e+300'), (1e6, '4e+06')):
+            with self.assertRaises(ValueError) as caught:
+                stentor.gaussian_filter(np.zeros(9), sigma)
+            self.assertIn(f'reaches over {reach} points: 65536 is the most', str(caught.exception))
+
     def test_empty_and_lists(self):
         self.assertEqual(stentor.correlate(np.empty((0, 3)), np.ones((3, 3))).shape, (0, 3))
         np.testing.assert_array_equal(stentor.correlate([1, 2, 3], [1, 0, 0]), [1, 1, 2])

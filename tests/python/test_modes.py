@@ -293,7 +293,7 @@ class Choice(unittest.TestCase):
                 ('field u\nstencil h = heat-2d\nboundary u = nearest\nu.next = h(u)', {}, 'u has nearest sides along z, which no Fourier mode satisfies'.replace('z', 'y')),
                 ('field u\nstencil h = heat-2d\nboundary u = fixed\nu.next = h(u)', {}, 'u has fixed sides'),
                 ('field u\nstencil h = heat-2d\nboundary u = constant=2\nu.next = h(u)', {}, 'u has constant sides'),
-                ('field u\nstencil h = laplace-2d:order=4\nboundary u = constant\nu.next = u + 0.1*h(u)', {}, 'u has constant sides'),
+                ('field u\nstencil h = laplace-2d:order=4\nboundary u = constant\nu.next = u + 0.1*h(u)', {}, 'read at most 1 point past its own, not 2'),
                 ('field u\nstencil h = heat-2d\nboundary u = odd-mirror\nu.next = h(u)', {}, 'u has odd-mirror sides'),
                 ('field u\nstencil h = heat-2d\nboundary u = odd-reflect\nu.next = h(u) + 1', {}, 'a step adds a constant'),
                 ('field u\nstencil d = taps x [0, 1] (-1 1)\nboundary u = reflect\nu.next = u - 0.1*d(u)', {}, 'mirror symmetry of the sides along x'),

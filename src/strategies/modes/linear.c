@@ -158,9 +158,15 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
             const stn_system_side *side = &system->fields[f].side[axis][i];
             const int distance = mirror_of(side, reach);
             if (distance < 0) {
-                snprintf(reason, size, "%s has %s side%s along %c, which no Fourier mode satisfies",
-                         system->fields[f].name, kind_name(side),
-                         side->kind == STN_WRAP ? "s where other fields have none" : "s", 'z' - axis);
+                if (side->kind == STN_CONSTANT && side->value == 0)
+                    snprintf(reason, size,
+                             "%s has constant sides along %c: with them a step may read at most 1 point past its own, "
+                             "not %d",
+                             system->fields[f].name, 'z' - axis, reach);
+                else
+                    snprintf(reason, size, "%s has %s side%s along %c, which no Fourier mode satisfies",
+                             system->fields[f].name, kind_name(side),
+                             side->kind == STN_WRAP ? "s where other fields have none" : "s", 'z' - axis);
                 return false;
             }
             if (to->mirror_distance < 0) to->mirror_distance = distance;
