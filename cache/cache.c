@@ -220,7 +220,7 @@ static void warn_not_stored(stn_cache *cache, const stn_key *key, int why) {
     else
         stn_folder_warn(&cache->folder,
                         "kernels are kept in memory only, as the cache folder %s cannot be written: %s; make room or "
-                        "name another with STENTOR_CACHE_DIR",
+                        "name another (option cache_dir, STENTOR_CACHE_DIR)",
                         cache->folder.path, strerror(why));
 }
 

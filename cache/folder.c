@@ -102,7 +102,7 @@ static int trust(stn_folder *folder, int fd, const char *name) {
     if (!why) return fd;
     stn_folder_warn(folder,
                     "kernels are kept in memory only, as the cache folder %s%s%s %s: give it to this user alone (chmod "
-                    "go-w), name another with STENTOR_CACHE_DIR, or share it by explicit option",
+                    "go-w), name another (option cache_dir, STENTOR_CACHE_DIR), or accept it (option cache_shared)",
                     folder->path, *name ? "/" : "", name, why);
     close(fd);
     errno = EPERM;
