@@ -36,6 +36,7 @@
 // The threads of a block cover THREADS_X words by THREADS_Y groups of ROWS rows, so that they share
 // rows in L1. A rest of few words of a row has blocks of its own, whose threads are numbered along
 // the rest, then along the groups of rows.
+#include "device/divide.cuh"
 #include "direct/plane_sums.cuh"
 
 constexpr int PLANE_THREADS = THREADS_X * THREADS_Y;
@@ -85,6 +86,9 @@ struct skew_arguments {
     // Blocks for points of the faces normal to z; then for each tile of planes: those for points
     // near the other sides, those for tiles of words, and those for all words, with the rests.
     int face_blocks, side_blocks, tile_blocks, word_blocks;
+    // Divisors: blocks of a grid, of a tile of planes, tiles_x, rest, nx, ny, and the points of a
+    // plane that are near the other sides.
+    divisor of_grid, of_tile, of_row, of_rest, of_nx, of_ny, of_sides;
     REAL constant[3][2];  // value past each side, axes z, y, x
     REAL weight[NTAPS];
 };
@@ -135,28 +139,26 @@ __device__ __forceinline__ int near_side(int i, int n) {
 }
 
 // Point i of the faces normal to z.
-__device__ __forceinline__ grid_point face_point(const skew_arguments &a, long long i) {
-    const int x = static_cast<int>(i % a.nx);
-    i /= a.nx;
-    const int y = static_cast<int>(i % a.ny);
-    i /= a.ny;
-    if (i >= Z_LOW + Z_HIGH) return NO_POINT;
-    return {near_side<Z_LOW, Z_HIGH>(static_cast<int>(i), a.nz), y, x};
+__device__ __forceinline__ grid_point face_point(const skew_arguments &a, unsigned i) {
+    const int row = i / a.of_nx, z = row / a.of_ny;
+    if (z >= Z_LOW + Z_HIGH) return NO_POINT;
+    return {near_side<Z_LOW, Z_HIGH>(z, a.nz), row - z * a.ny, static_cast<int>(i) - row * a.nx};
 }
 
 // Point i of a tile of planes among those near the sides along y and x. Rows near a side along y
 // come first.
-__device__ __forceinline__ grid_point side_point(const skew_arguments &a, int z0, long long i) {
+__device__ __forceinline__ grid_point side_point(const skew_arguments &a, int z0, unsigned number) {
     constexpr int OF_Y = Y_LOW + Y_HIGH, OF_X = X_LOW + X_HIGH;
-    const long long whole = static_cast<long long>(OF_Y) * a.nx,
-                    plane = whole + static_cast<long long>(a.ny - OF_Y) * OF_X;
-    const int z = z0 + static_cast<int>(i / plane);
-    i %= plane;
-    if (z >= z0 + BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return NO_POINT;
-    if (i < whole) return {z, near_side<Y_LOW, Y_HIGH>(static_cast<int>(i / a.nx), a.ny), static_cast<int>(i % a.nx)};
+    const int whole = OF_Y * a.nx, plane = number / a.of_sides, z = z0 + plane;
+    const int i = static_cast<int>(number) - plane * (whole + (a.ny - OF_Y) * OF_X);
+    if (plane >= BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return NO_POINT;
+    if (i < whole) {
+        const int row = i / a.of_nx;
+        return {z, near_side<Y_LOW, Y_HIGH>(row, a.ny), i - row * a.nx};
+    }
     if (!OF_X) return NO_POINT;
-    return {z, Y_LOW + static_cast<int>((i - whole) / (OF_X ? OF_X : 1)),
-            near_side<X_LOW, X_HIGH>(static_cast<int>((i - whole) % (OF_X ? OF_X : 1)), a.nx)};
+    return {z, Y_LOW + (i - whole) / (OF_X ? OF_X : 1),
+            near_side<X_LOW, X_HIGH>((i - whole) % (OF_X ? OF_X : 1), a.nx)};
 }
 
 // ---- words
@@ -244,12 +246,13 @@ __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, co
             if (v >= low && v < end) to[v] = both.at[1][v];
 }
 
-// What a thread stores of row r in plane z, as bits. Bit v: element v alone; bit VECTOR: the whole
-// word. Elements without a bit are not stored here, because their taps reach past a side.
+// What a thread stores of row r in plane z, unless taps reach past sides along z, as bits. Bit v:
+// element v alone; bit VECTOR: the whole word. Elements without a bit are not stored here, because
+// their taps reach past a side. Without SKEW_Z all planes are alike.
 __device__ __forceinline__ unsigned stored_elements(const skew_arguments &a, const thread_word &t, int z, int r) {
     constexpr unsigned ALL = (1u << VECTOR) - 1;
     const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
-    const bool in_rows = y >= Y_LOW && y < a.ny - Y_HIGH && z >= Z_LOW && z < a.nz - Z_HIGH;
+    const bool in_rows = y >= Y_LOW && y < a.ny - Y_HIGH;
     const int low = min(max(X_LOW - x, 0), VECTOR), end = in_rows ? min(max(a.nx - X_HIGH - x, 0), VECTOR) : 0;
     return low == 0 && end == VECTOR ? ALL + 1 : ALL << low & ALL >> (VECTOR - end);
 }
@@ -264,10 +267,10 @@ __device__ __forceinline__ bool stores_all(const skew_arguments &a, const thread
 }
 
 // Stores a word of each row of plane z, where no tap reaches past a side. There is no branch unless
-// SHIFTED, so that loads of later planes need not wait.
+// SHIFTED, so that loads of later planes need not wait. elements: stored_elements() of each row.
 template <bool ALL>
 __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread_word &t, STORE *out, int z,
-                                           const REAL (&sum)[ROWS][VECTOR]) {
+                                           const REAL (&sum)[ROWS][VECTOR], const unsigned (&elements)[ROWS]) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
@@ -284,7 +287,7 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
         } else if constexpr (ALL)
             store_run(to, result.at);
         else {
-            const unsigned stored = stored_elements(a, t, z, r);
+            const unsigned stored = z >= Z_LOW && z < a.nz - Z_HIGH ? elements[r] : 0;
             store_run_if(stored, 1u << VECTOR, reinterpret_cast<unsigned *>(to), result.words);
 #pragma unroll
             for (int v = 0; v < VECTOR; v++) store_if(stored, 1u << v, to + v, result.at[v]);
@@ -296,27 +299,34 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
 template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
     plane_sums sum = {};
+    unsigned elements[ROWS] = {};
 #pragma unroll(CHECKED ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
-        if (p >= Z_LOW + Z_HIGH) save_plane<ALL>(a, t, out, t.z + p - Z_LOW - Z_HIGH, sum[0]);
+        if (p >= Z_LOW + Z_HIGH) {
+            const int z = t.z + p - Z_LOW - Z_HIGH;
+            if (!ALL && !SHIFTED && (SKEW_Z || p == Z_LOW + Z_HIGH))
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) elements[r] = stored_elements(a, t, z, r);
+            save_plane<ALL>(a, t, out, z, sum[0], elements);
+        }
         next_plane(sum);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const __grid_constant__ skew_arguments a) {
-    const unsigned of_tile = a.side_blocks + a.word_blocks, of_grid = a.face_blocks + a.tiles_z * of_tile;
-    const long long batch = blockIdx.x / of_grid;
-    unsigned block = blockIdx.x % of_grid;
+    const unsigned of_tile = a.side_blocks + a.word_blocks, batch = blockIdx.x / a.of_grid;
+    unsigned block = blockIdx.x - batch * (a.face_blocks + a.tiles_z * of_tile);
     thread_word t;
     t.grid = a.in + batch * a.in_batch;
     STORE *const out = a.out + batch * a.out_batch;
     const bool of_face = block < a.face_blocks;
     if (!of_face) block -= a.face_blocks;
-    const int z0 = block / of_tile * BZ;
-    if (!of_face) block %= of_tile;
+    const unsigned tile = block / a.of_tile;
+    const int z0 = tile * BZ;
+    if (!of_face) block -= tile * of_tile;
     if (of_face || block < a.side_blocks) {
-        const long long i = static_cast<long long>(block) * THREADS + threadIdx.x;
+        const unsigned i = block * THREADS + threadIdx.x;
         const grid_point at = of_face ? face_point(a, i) : side_point(a, z0, i);
         if (at.z >= 0) save_point(a, t.grid, out, at);
         return;
@@ -325,12 +335,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     int group, word;
     const bool is_whole = block < a.tile_blocks;
     if (is_whole) {
-        group = block / a.tiles_x * THREADS_Y + threadIdx.x / THREADS_X % THREADS_Y;
-        word = block % a.tiles_x * THREADS_X + threadIdx.x % THREADS_X;
+        const unsigned row = block / a.of_row;
+        group = row * THREADS_Y + threadIdx.x / THREADS_X % THREADS_Y;
+        word = (block - row * a.tiles_x) * THREADS_X + threadIdx.x % THREADS_X;
     } else {
         const unsigned number = (block - a.tile_blocks) * PLANE_THREADS + threadIdx.x % PLANE_THREADS;
-        group = number / a.rest;
-        word = a.tiles_x * THREADS_X + number % a.rest;
+        group = number / a.of_rest;
+        word = a.tiles_x * THREADS_X + number - group * a.rest;
     }
     t.y = group * ROWS;
     t.z = z0 + threadIdx.x / PLANE_THREADS * CHUNK;

@@ -41,27 +41,28 @@ struct factor {
 };
 
 // The factors V of all terms. Their results are words of the right factor of U; a set is all words
-// that one product of U reads.
-template <class STORED, int HALVES, int PARTS, int TERMS>
+// that one product of U reads. WINDOWS: 2 where every second line may begin within a word, else 1.
+template <class STORED, int HALVES, int PARTS, int TERMS, int WINDOWS>
 struct row_factors {
     static constexpr int POINTS_OF_WORD = sparse_words<STORED>::POINTS;
     static constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // groups of eight rows that make a set
-    places<HALVES> at;
-    factor<STORED, HALVES, PARTS> v[TERMS];
+    places<HALVES> at[WINDOWS];                        // of even and of odd lines
+    factor<STORED, HALVES, PARTS> v[WINDOWS][TERMS];
 
     // Computes a lane's words of a set: words[q][0] of columns 0, 1, 4, 5, .., words[q][1] of the
     // other columns. `from`: the lane's first word in shared memory, where lines are PITCH apart.
     template <int PITCH>
     __device__ __forceinline__ void make_set(unsigned (&words)[TERMS][2][4], const STORED *from) const {
         unroll<0, EIGHTS>([&](auto eight) {
-            constexpr int AT = eight * (4 / EIGHTS), LINE = 2 * eight;
+            constexpr int AT = eight * (4 / EIGHTS), W = eight % WINDOWS;
+            constexpr int LINE = WINDOWS > 1 ? eight / 2 * 4 + eight % 2 : 2 * eight;
             float sum[TERMS][4] = {};
             unroll<0, HALVES / 2>([&](auto product) {
                 constexpr int K = product;
                 unsigned b[4];
                 load_words(b, from + LINE * PITCH + 8 * K * POINTS_OF_WORD);
 #pragma unroll
-                for (int q = 0; q < TERMS; q++) v[q].template add<K>(sum[q], at, b);
+                for (int q = 0; q < TERMS; q++) v[W][q].template add<K>(sum[q], at[W], b);
             });
 #pragma unroll
             for (int q = 0; q < TERMS; q++)
@@ -83,8 +84,8 @@ struct row_factors {
 
 // The line and the column of shared memory where a lane's first word of the first set lies.
 template <class STORED>
-__device__ __forceinline__ int first_line(int g, int halves_y) {
-    return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2;
+__device__ __forceinline__ int first_line(int g, int halves_y, int windows) {
+    return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2 * windows;
 }
 template <class STORED>
 __device__ __forceinline__ int first_column(int t, int halves) {

@@ -32,10 +32,11 @@
 //
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
-// Where rows begin at any element (VECTOR 1), lines are copied and moved as in unaligned.cuh, and
-// outputs go through shared memory, from which half a warp stores a whole row of the block later:
-// 16 bytes that two warps share would be stored in parts, which takes as long as several whole
-// stores.
+// Where rows begin at any element (VECTOR 1), lines are copied as in unaligned.cuh. In f16 the
+// eight rows are then all even or all odd, and either kind has its own window of V. Outputs go
+// through shared memory, from which half a warp stores a whole row of the block while it computes
+// the next chunk: 16 bytes that two warps share would be stored in parts, which takes as long as
+// several whole stores.
 //
 // 1024 points with windows of 64 (15 steps of reach 1, f16) take 96 cycles for the 48 products of a
 // term, 128 cycles of shared memory for the 32 reads of 512 bytes of all terms, and 220 cycles of
@@ -52,13 +53,14 @@ constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD =
 constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
-// Pitch of lines modulo 128 bytes, in elements.
-constexpr int PITCH_REMAINDER = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
-using lines =
-    unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, 8 * HALVES * POINTS_OF_WORD, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
+constexpr int WINDOWS = UNALIGNED ? POINTS_OF_WORD : 1;  // windows of V: of even and of odd lines
+// Pitch of lines modulo 128 bytes, in elements; with two windows modulo 64 bytes, because
+// neighbouring lanes read every second line.
+constexpr int PITCH_PERIOD = 32 * POINTS_OF_WORD / WINDOWS;
+constexpr int PITCH_REMAINDER = HALVES % 8 == 4 ? PITCH_PERIOD / 4 : PITCH_PERIOD / 2;
+using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
 using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
-constexpr int PITCH =
-    round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - PITCH_REMAINDER, 32 * POINTS_OF_WORD) + PITCH_REMAINDER;
+constexpr int PITCH = round_up(COLUMNS - PITCH_REMAINDER, PITCH_PERIOD) + PITCH_REMAINDER;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second half.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
@@ -74,8 +76,8 @@ static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on"
 constexpr int UNITS = 2 * WARPS;
 static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same place in a word");
 // UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
-// Neighbouring rows are in different banks. A row begins at the same element of a slot of 16 bytes
-// as in the grid, so unused elements lie before and after it.
+// Neighbouring rows are in different banks. A row begins at the word of a slot of 16 bytes in which
+// it begins in the grid, so unused elements lie before and after it.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 
@@ -96,18 +98,22 @@ static_assert(layout_matches(sizeof(chain_arguments), sizeof(chain_arguments::sc
               "the launcher's mirrored struct of the arguments");
 
 struct factors {
-    row_factors<STORED, HALVES, PARTS, SPARSE_TERMS> rows;
+    row_factors<STORED, HALVES, PARTS, SPARSE_TERMS, WINDOWS> rows;
     places<HALVES_Y> y;
     factor<STORED, HALVES_Y, PARTS> u[SPARSE_TERMS];
 
-    __device__ __forceinline__ void read(const unsigned *table, int lane) {
-        rows.at.read(table, lane);
-        y.read(table += places<HALVES>::WORDS, lane);
+    // window: that of even and of odd lines.
+    __device__ __forceinline__ void read(const unsigned *table, int lane, const int (&window)[WINDOWS]) {
+        using of_x = factor<STORED, HALVES, PARTS>;
+#pragma unroll
+        for (int w = 0; w < WINDOWS; w++) rows.at[w].read(table + window[w] * places<HALVES>::WORDS, lane);
+        y.read(table += WINDOWS * places<HALVES>::WORDS, lane);
         table += places<HALVES_Y>::WORDS;
 #pragma unroll
         for (int q = 0; q < SPARSE_TERMS; q++) {
-            rows.v[q].read(table, lane);
-            u[q].read(table += factor<STORED, HALVES, PARTS>::WORDS, lane);
+#pragma unroll
+            for (int w = 0; w < WINDOWS; w++) rows.v[w][q].read(table + window[w] * of_x::WORDS, lane);
+            u[q].read(table += WINDOWS * of_x::WORDS, lane);
             table += factor<STORED, HALVES_Y, PARTS>::WORDS;
         }
     }
@@ -128,14 +134,14 @@ __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors
     });
 }
 
-// Loads chunk `number`, whose first row is y0, into the ring.
+// Loads the next chunk, whose first row is y0, into the ring.
 using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, lines &unaligned,
-                                           const STORED *in, int number, long long y0, long long x0, STORED *stage) {
+                                           const STORED *in, long long y0, long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
     const grid g = {in, a.in_y, a.ny, a.nx, y0};
     if constexpr (UNALIGNED)
-        unaligned.template copy<PITCH>(stage, g, number, x0);
+        unaligned.template copy<PITCH>(stage, g, x0);
     else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
         load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
             stage, place, [&](int line) { return g.line(line); }, x0, a.nx);
@@ -148,8 +154,9 @@ __device__ __forceinline__ void put_block(STORED *leaving, float scale, int warp
     for (int half = 0; half < 2; half++) {
         const four_outputs<STORED> four = gather(leaving, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
                                                  sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
+        unsigned *const to = reinterpret_cast<unsigned *>(leaving + (g + 8 * half) * LEAVING_PITCH + 16 * warp + 4 * t);
 #pragma unroll
-        for (int e = 0; e < 4; e++) leaving[(g + 8 * half) * LEAVING_PITCH + 16 * warp + 4 * t + e] = four.element(e);
+        for (int e = 0; e < 4 / POINTS_OF_WORD; e++) to[e] = four.word[e];
     }
 }
 
@@ -172,56 +179,58 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     copies mine;
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     lines unaligned;
-    if (UNALIGNED) unaligned.begin(grid{in, a.in_y, a.ny, a.nx, first * TALL - Y_LOW}, x0 - LEAD);
+    if (UNALIGNED) unaligned.template begin<PITCH>(grid{in, a.in_y, a.ny, a.nx, first * TALL - Y_LOW}, x0 - LEAD);
     factors f;
-    f.read(a.table, lane);
+    int window[WINDOWS] = {};
+    if (UNALIGNED)
+#pragma unroll
+        for (int w = 0; w < WINDOWS; w++) window[w] = unaligned.place_of(w);
+    f.read(a.table, lane, window);
     wait_for_previous_launch();
 
-    const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
+    const int line = first_line<STORED>(g, HALVES_Y, WINDOWS), column = first_column<STORED>(t, HALVES) + 16 * warp;
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE;
-    // UNALIGNED. moved: chunks whose lines were moved; the next one is chunk `move_place` of the
-    // ring. stored: iterations whose outputs were stored. Iteration s completes the 16 rows from
-    // row 16 (s - DEPTH + 1) of the block on, of which each unit stores every UNITS-th.
-    int moved = 0, move_place = 0, stored = 0;
+    // UNALIGNED. filled: chunks whose columns past sides were filled. Iteration s completes the 16
+    // rows from row 16 (s - DEPTH + 1) of the block on. They are stored a chunk later, beyond a
+    // barrier, each unit every UNITS-th.
+    int filled = 0;
+    if (UNALIGNED) unaligned.template clear<PITCH, STAGES>(shared);
     const long long first_row = first * TALL;
     const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
     using stores_type = line_stores<STORED, WIDE>;
     stores_type stores;
-    STORED *const first_left = out + (first_row - 16 * (DEPTH - 1)) * a.out_y + x0;
-    const int unit = threadIdx.x / stores_type::LANES, place = stores_type::place(first_left + g * a.out_y);
+    STORED *const first_left = out + (first_row - 16 * (DEPTH - 1) - RING_CHUNK) * a.out_y + x0;
+    const int unit = threadIdx.x / stores_type::LANES, place = stores_type::word_place(first_left + g * a.out_y);
     stores.begin(first_left + unit * a.out_y, static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE));
-    const auto store_left = [&] {
-        if (stored == step) return;
-        stores.store<RING_CHUNK / UNITS, UNITS, UNITS * LEAVING_PITCH>(
-            leaving + stored % LEAVING_BLOCKS * LEAVING + unit * LEAVING_PITCH, UNITS * a.out_y,
-            16 * (stored - DEPTH + 1) + unit, min(rows, 16 * (step - DEPTH + 1)));
-        stored = step;
+    const auto store_left = [&](int s) {
+        stores.store<16 / UNITS, UNITS, UNITS * LEAVING_PITCH>(
+            leaving + (s + LEAVING_BLOCKS) % LEAVING_BLOCKS * LEAVING + unit * LEAVING_PITCH, UNITS * a.out_y,
+            16 * (s - DEPTH + 1) + unit, rows);
     };
     float sum[DEPTH][2][4] = {};
 #pragma unroll 1
     for (int chunk = 1 - STAGES; 2 * chunk < steps; chunk++) {
         if (chunk >= 0) {
             copy_async_wait<AHEAD - 1>();
-            if constexpr (UNALIGNED)
+            if (UNALIGNED && !unaligned.inside)
 #pragma unroll 1
-                for (; moved < chunk + WINDOW && moved < chunks; moved++) {
-                    const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * moved};
-                    unaligned.template arrange<PITCH>(shared + move_place * STAGE, g, moved, x0 - LEAD);
-                    move_place = move_place + 1 == STAGES ? 0 : move_place + 1;
+                for (; filled < chunk + WINDOW && filled < chunks; filled++) {
+                    const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * filled};
+                    unaligned.template fill<PITCH>(shared + filled % STAGES * STAGE, g, x0 - LEAD);
                 }
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)
-            load_chunk(a, mine, unaligned, in, next, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD,
+            load_chunk(a, mine, unaligned, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD,
                        shared + fill_place * STAGE);
         copy_async_commit();
         next++, fill_place = fill_place + 1 == STAGES ? 0 : fill_place + 1;
         if (chunk < 0) continue;
-        if constexpr (UNALIGNED) store_left();
 #pragma unroll 1
         for (int turn = 0; turn < RING_CHUNK / 16 && step < steps; turn++, step++) {
+            if (UNALIGNED) store_left(step - RING_CHUNK / 16);
             unroll<0, SETS>([&](auto set) {
                 int from = at + 8 * set * PITCH;
                 if (set > 0 && from >= RING_SIZE) from -= RING_SIZE;
@@ -244,6 +253,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     copy_async_wait<0>();
     if constexpr (UNALIGNED) {
         __syncthreads();
-        store_left();
+        for (int s = step - RING_CHUNK / 16; s < step; s++) store_left(s);
     }
 }

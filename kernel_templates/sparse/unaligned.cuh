@@ -2,16 +2,17 @@
 // words of 4 bytes, and stores of such lines in slots of 16 bytes.
 //
 // In f16 a line's first column may be the second half of a word. The line is then copied as whole
-// words, beginning with the element before it, and moved by one element once they have arrived:
+// words, beginning with the element before it, and V has another window for it, one element
+// further:
 //
-//     copied   | . x0 | x1 x2 | x3 x4 | ..         moved   | x0 x1 | x2 x3 | x4 x5 | ..
+//     place 0   | x0 x1 | x2 x3 | ..         place 1   | .  x0 | x1 x2 | ..
 //
-// All words that lie in the grid's memory are copied, whether their elements belong to the line, to
-// another one or to none. Then columns past sides are filled: they must hold finite numbers,
-// because weights of 0 do not remove infinity or NaN from sums.
+// Words that hold no column of the grid are not copied but remain 0, and other elements past sides
+// are filled: they must be finite numbers, because weights of 0 do not remove infinity or NaN from
+// sums.
 //
-// A warp copies, moves and fills LINES / warps adjacent lines of a stage, so that it waits only for
-// its own copies.
+// A warp copies and fills LINES / warps adjacent lines of a stage, so that it waits only for its
+// own copies.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/element.cuh"
@@ -30,152 +31,160 @@ struct grid_lines {
     const STORED *grid;
     long long pitch, ny, nx, y0;
 
-    __device__ __forceinline__ long long index(int line) const { return fold_far<LOW, HIGH>(y0 + line, ny); }
+    // The line's index in the grid: folded where the axis repeats, otherwise one of the two lines
+    // at the side, which begins at the same place of a word as the line past the side would.
+    __device__ __forceinline__ long long index(int line) const {
+        const long long y = y0 + line;
+        if (repeats<LOW, HIGH>() || (y >= 0 && y < ny) || ny < 2) return fold_far<LOW, HIGH>(y, ny);
+        return y < 0 ? y & 1 : ny - 1 - ((ny - 1 - y) & 1);
+    }
     __device__ __forceinline__ const STORED *line(int line) const { return grid + index(line) * pitch; }
 };
 
 // Columns x0 .. x0 + COLUMNS - 1 of LINES lines. A word has POINTS elements, and x0 is a multiple
-// of POINTS; a slot has SLOT elements. WINDOW: columns that 16 outputs read. LOW, HIGH: sides of
-// the axis along x; RIGHT: columns past its high side that taps reach.
-template <class STORED, int COLUMNS, int LINES, int THREADS, int WINDOW, int RIGHT, int LOW, int HIGH>
+// of POINTS; a slot has SLOT elements. LOW, HIGH: sides of the axis along x; LEFT, RIGHT: columns
+// past them that taps reach.
+template <class STORED, int COLUMNS, int LINES, int THREADS, int LEFT, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
-    // The most words that COLUMNS columns span: those of a line that begins within a word.
-    static constexpr int WORDS = COLUMNS / POINTS + POINTS - 1, SLOT = 16 / sizeof(STORED);
-    // Elements of shared memory that a line takes in addition to COLUMNS, because it may span one
-    // word more.
-    static constexpr int SPARE = POINTS > 1 ? POINTS : 0;
+    static constexpr int WORDS = COLUMNS / POINTS, SLOT = 16 / sizeof(STORED), COPIES = (WORDS + 31) / 32;
+    static constexpr bool REPEATS = repeats<LOW, HIGH>();
     static_assert(LINES % BLOCK_WARPS == 0 && WARP_LINES % 2 == 0 && COLUMNS % SLOT == 0,
                   "each warp has as many lines, an even number, of whole slots");
+    static_assert(2 * COPIES <= 32, "flags of copies");
 
     // In the stage that is copied next, an element of the lane's first word of the warp's first
     // line.
     const STORED *next;
-    int place;  // place_in_word() of that line's first column, in all stages
-    // Stages whole_begin to whole_end - 1: their lines need no fold, and their words lie in the
-    // grid's memory.
-    int whole_begin, whole_end;
-    bool inside;  // no column lies past a side
+    // In all stages, place_in_word() of the first columns of even lines, and how it changes from
+    // one line to the next.
+    int place, odd;
+    bool inside;      // no column lies past a side
+    unsigned copied;  // bit COPIES * place + k: the lane's word k holds columns of the grid
+    // Element of a stage that the lane sets to 0, or -1: the other element of a word that holds the
+    // first or the last column of a line.
+    int zeroed;
 
+    // place_in_word() of the first column of a line.
+    __device__ __forceinline__ int place_of(int line) const { return place ^ (line & odd); }
     // g: the lines of stage 0.
-    template <class GRID>
-    __device__ __forceinline__ void begin(const GRID &g, long long x0) {
-        const long long before = POINTS - 1 - x0, after = x0 + POINTS * WORDS - g.nx;
-        // Lines at the grid's low end whose words may begin before its memory, and lines at its
-        // high end whose words may end past it.
-        const long long low = before > 0 ? (before + g.pitch - 1) / g.pitch : 0;
-        const long long high = after > 0 ? (after + g.pitch - 1) / g.pitch : 0;
-        const long long end = g.ny - high - g.y0;
-        whole_begin = static_cast<int>(g.y0 < low ? (low - g.y0 + LINES - 1) / LINES : 0);
-        whole_end = static_cast<int>(end < 0 ? 0 : end < 1LL << 32 ? end / LINES : 1 << 27);
-        inside = x0 >= 0 && x0 + COLUMNS <= g.nx;
-        next = g.grid + (g.y0 + threadIdx.x / 32 * WARP_LINES) * g.pitch + x0;
-        place = place_in_word(next);
-        next += POINTS * (threadIdx.x % 32);
-    }
-    __device__ __forceinline__ bool is_whole(int number) const { return number >= whole_begin && number < whole_end; }
-    // Copies stage `number`, whose lines are those of g. Line i goes to stage + i * PITCH.
     template <int PITCH, class GRID>
-    __device__ __forceinline__ void copy(STORED *stage, const GRID &g, int number, long long x0) {
+    __device__ __forceinline__ void begin(const GRID &g, long long x0) {
+        const int low = low_of(x0), end = end_of(x0, g.nx);
+        inside = x0 > 0 && end == COLUMNS;
+        next = g.grid + (g.y0 + threadIdx.x / 32 * WARP_LINES) * g.pitch + x0;
+        place = place_in_word(next), odd = static_cast<int>(g.pitch) & (POINTS - 1);
+        next += POINTS * (threadIdx.x % 32);
+        // Four bits of the lane's number tell the line, the fifth one the side.
+        const int line = threadIdx.x % 16, column = threadIdx.x % 32 < 16 ? low - 1 : end;
+        const bool is_past = threadIdx.x % 32 < 16 ? x0 <= 0 : end < COLUMNS;
+        zeroed = -1;
+        if (line < WARP_LINES && is_past && (column + place_of(line)) % POINTS == (column < low ? 0 : POINTS - 1))
+            zeroed = (threadIdx.x / 32 * WARP_LINES + line) * PITCH + column + place_of(line);
+        copied = 0;
+#pragma unroll
+        for (int p = 0; p < POINTS; p++)
+#pragma unroll
+            for (int k = 0; k < COPIES; k++) {
+                const int word = threadIdx.x % 32 + 32 * k, column = POINTS * word - p;
+                if (word < WORDS && column + POINTS > low && column < end) copied |= 1u << (COPIES * p + k);
+            }
+    }
+    // Columns low to end - 1 lie in the grid.
+    static __device__ __forceinline__ int low_of(long long x0) { return x0 < 0 ? static_cast<int>(-x0) : 0; }
+    static __device__ __forceinline__ int end_of(long long x0, long long nx) {
+        return static_cast<int>(nx - x0 < COLUMNS ? nx - x0 : COLUMNS);
+    }
+    // Whether no line needs a fold, and all words that are copied lie in the grid's memory: the
+    // first line's first word may begin before it, the last line's last word may end past it.
+    template <class GRID>
+    __device__ __forceinline__ bool is_whole(const GRID &g, long long x0) const {
+        return g.y0 >= (x0 <= 0) && g.y0 + LINES <= g.ny - (x0 + COLUMNS > g.nx);
+    }
+    // Sets the warp's lines of all stages to 0, if columns of them lie past sides, before copies
+    // are started.
+    template <int PITCH, int STAGES>
+    __device__ __forceinline__ void clear(STORED *stages) const {
+        static_assert(PITCH % SLOT == 0, "lines of whole slots");
+        if (inside) return;
+#pragma unroll 1
+        for (int i = threadIdx.x % 32; i < STAGES * WARP_LINES * PITCH / SLOT; i += 32) {
+            const int stage = i / (WARP_LINES * PITCH / SLOT), slot = i % (WARP_LINES * PITCH / SLOT);
+            *reinterpret_cast<word_run<4> *>(stages + (stage * LINES + threadIdx.x / 32 * WARP_LINES) * PITCH +
+                                             SLOT * slot) = {};
+        }
+        __syncwarp();
+    }
+    // Copies the next stage, whose lines are those of g. Line i goes to stage + i * PITCH.
+    template <int PITCH, class GRID>
+    __device__ __forceinline__ void copy(STORED *stage, const GRID &g, long long x0) {
         const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * WARP_LINES;
         const STORED *at = next;
         next += LINES * g.pitch;
-        if (is_whole(number)) {
+        if (is_whole(g, x0)) {
             STORED *const to = stage + first * PITCH + POINTS * lane;
+            const auto copy_lines = [&](auto copy_word) {
 #pragma unroll
-            for (int i = 0; i < WARP_LINES; i++, at += g.pitch) {
-                const unsigned *const from =
-                    reinterpret_cast<const unsigned *>(reinterpret_cast<unsigned long long>(at) & ~3ull);
+                for (int i = 0; i < WARP_LINES; i++, at += g.pitch) {
+                    const unsigned *const from =
+                        reinterpret_cast<const unsigned *>(reinterpret_cast<unsigned long long>(at) & ~3ull);
 #pragma unroll
-                for (int k = 0; k < WORDS; k += 32)
-                    if (k + 32 <= WORDS || lane < WORDS - k) copy_async_4(to + i * PITCH + POINTS * k, from + k);
+                    for (int k = 0; k < COPIES; k++) copy_word(i, k, to + i * PITCH + POINTS * 32 * k, from + 32 * k);
+                }
+            };
+            if (inside)
+                copy_lines([&](int, int k, STORED *word, const unsigned *from) {
+                    if (32 * (k + 1) <= WORDS || lane < WORDS - 32 * k) copy_async_4(word, from);
+                });
+            else {
+                const unsigned flags[2] = {copied >> COPIES * place_of(0), copied >> COPIES * place_of(1)};
+                copy_lines([&](int i, int k, STORED *word, const unsigned *from) {
+                    copy_async_if<4>(flags[i % 2], 1u << k, word, from);
+                });
             }
             return;
         }
 #pragma unroll 1
         for (int i = 0; i < WARP_LINES; i++) {
-            const long long index = g.index(first + i), line = index * g.pitch + x0;
-            const long long end = (g.ny - 1) * g.pitch + g.nx;
-            const int from = place_in_word(g.grid + line);
+            const long long line = g.index(first + i) * g.pitch + x0, memory = (g.ny - 1) * g.pitch + g.nx;
+            const int place = place_of(i);
+            const bool same_place = place_in_word(g.grid + line) == place;
 #pragma unroll 1
-            for (int k = lane; k < WORDS; k += 32) {
-                const long long element = line + POINTS * k - from;
-                STORED *const word = stage + (first + i) * PITCH + POINTS * k;
-                if (element >= 0 && element + POINTS <= end)
+            for (int k = 0; k < COPIES; k++) {
+                if (!(copied >> (COPIES * place + k) & 1)) continue;
+                const long long element = line + POINTS * (lane + 32 * k) - place;
+                STORED *const word = stage + (first + i) * PITCH + POINTS * (lane + 32 * k);
+                if (same_place && element >= 0 && element + POINTS <= memory)
                     copy_async_4(word, g.grid + element);
                 else
                     for (int e = 0; e < POINTS; e++)
-                        if (element + e >= 0 && element + e < end) word[e] = g.grid[element + e];
+                        if (element + e >= 0 && element + e < memory) word[e] = g.grid[element + e];
             }
         }
     }
-    // Moves the lines of this warp in stage `number`, whose copies have arrived, and fills columns
-    // past sides.
+    // Fills columns past sides in this warp's lines of a stage, whose copies have arrived.
     template <int PITCH, class GRID>
-    __device__ __forceinline__ void arrange(STORED *stage, const GRID &g, int number, long long x0) const {
-        const int first = threadIdx.x / 32 * WARP_LINES;
-        STORED *const lines = stage + first * PITCH;
-        if constexpr (POINTS > 1) {
-            __syncwarp();
-            if (is_whole(number)) {
-                // With an odd pitch every second line begins within a word, else all lines or none.
-                if (static_cast<int>(g.pitch) & 1)
-                    move<WARP_LINES / 2, 2 * PITCH>(lines + (1 - place) * PITCH);
-                else if (place)
-                    move<WARP_LINES, PITCH>(lines);
-            } else
-#pragma unroll 1
-                for (int i = 0; i < WARP_LINES; i++)
-                    if (place_in_word(g.line(first + i) + x0)) move<1, PITCH>(lines + i * PITCH);
-        }
-        if (inside) return;
+    __device__ __forceinline__ void fill(STORED *stage, const GRID &g, long long x0) const {
         __syncwarp();
-        fill<PITCH>(lines, g, first, x0);
+        if (POINTS > 1 && zeroed >= 0) stage[zeroed] = 0;
+        if (!REPEATS) return;
+        __syncwarp();
+        fold<PITCH>(stage + threadIdx.x / 32 * WARP_LINES * PITCH, g, threadIdx.x / 32 * WARP_LINES, x0);
     }
-    // Moves COUNT lines, APART elements apart, by one element.
-    template <int COUNT, int APART>
-    static __device__ __forceinline__ void move(STORED *lines) {
-        const int lane = threadIdx.x % 32;
-        STORED *const at = lines + SLOT * lane;
-#pragma unroll
-        for (int k = 0; k < COLUMNS; k += 32 * SLOT) {
-            const bool present = SLOT * lane < COLUMNS - k;
-            word_run<4> run[COUNT] = {};
-            unsigned next[COUNT] = {};
-            if (present)
-#pragma unroll
-                for (int i = 0; i < COUNT; i++) {
-                    run[i] = *reinterpret_cast<const word_run<4> *>(at + i * APART + k);
-                    next[i] = *reinterpret_cast<const unsigned *>(at + i * APART + k + SLOT);
-                }
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < COUNT; i++)
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    run[i].e[e] = __byte_perm(run[i].e[e], e < 3 ? run[i].e[e < 3 ? e + 1 : 0] : next[i], 0x5432);
-            if (present)
-#pragma unroll
-                for (int i = 0; i < COUNT; i++) *reinterpret_cast<word_run<4> *>(at + i * APART + k) = run[i];
-        }
-    }
-    // Fills all columns past the low side, and WINDOW columns past the high side. If the axis
-    // repeats, the columns that taps may reach get the points to which they fold; all others get 0.
+    // Columns past sides that taps reach get the points to which they fold.
     template <int PITCH, class GRID>
-    static __device__ __forceinline__ void fill(STORED *lines, const GRID &g, int first, long long x0) {
-        const int low = x0 < 0 ? static_cast<int>(-x0) : 0;
-        const int end = static_cast<int>(g.nx - x0 < COLUMNS ? g.nx - x0 : COLUMNS);
-        const int filled = low + min(COLUMNS - end, WINDOW);
+    __device__ __forceinline__ void fold(STORED *lines, const GRID &g, int first, long long x0) const {
+        const int low = low_of(x0), end = end_of(x0, g.nx);
+        const int left = min(low, LEFT), right = min(COLUMNS - end, RIGHT);
 #pragma unroll 1
-        for (int n = threadIdx.x % 32; n < filled; n += 32) {
-            const int column = n < low ? n : end + n - low;
-            const bool folds = repeats<LOW, HIGH>() && column < end + RIGHT;
-            const long long from = folds ? fold_far<LOW, HIGH>(x0 + column, g.nx) : 0;
-            const bool copied = from >= x0 && from - x0 < COLUMNS;
+        for (int n = threadIdx.x % 32; n < left + right; n += 32) {
+            const int column = n < left ? low - 1 - n : end + n - left;
+            const long long from = fold_far<LOW, HIGH>(x0 + column, g.nx);
+            const bool copied = from >= x0 && from - x0 < COLUMNS - (POINTS - 1);
 #pragma unroll
             for (int i = 0; i < WARP_LINES; i++) {
-                STORED *const line = lines + i * PITCH;
-                line[column] = !folds ? STORED(0) : copied ? line[from - x0] : g.line(first + i)[from];
+                STORED *const line = lines + i * PITCH + place_of(i);
+                if (column + place_of(i) < COLUMNS) line[column] = copied ? line[from - x0] : g.line(first + i)[from];
             }
         }
     }
@@ -188,23 +197,29 @@ struct unaligned_lines {
 template <class STORED, int WIDE>
 struct line_stores {
     static constexpr int SLOT = 16 / sizeof(STORED), LANES = 16, TURNS = (WIDE / SLOT + LANES - 1) / LANES;
+    static constexpr int POINTS = 4 / sizeof(STORED);  // elements of a word
     static_assert(2 * SLOT <= LANES, "a lane for each single element");
+    static_assert(POINTS == 1 || TURNS == 1, "the word before a lane's slot is the preceding lane's");
     STORED *words;   // the lane's first slot of the next line in the grid
     int single;      // elements from there to the lane's single element
     int alone;       // elements from the line's first slot in shared memory to that element
     unsigned flags;  // bit k: the lane's slot k is stored; bit TURNS: the single element is stored
+    int shift;       // bits from an element's place in a word of shared memory to that in the grid
 
     // The index of an element in its slot.
     static __device__ __forceinline__ int place(const STORED *at) {
         return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % SLOT);
     }
+    // The first element of its word, in the same slot.
+    static __device__ __forceinline__ int word_place(const STORED *at) { return place(at) / POINTS * POINTS; }
     // `to`: the first line; `count`: elements of each that are stored.
     __device__ __forceinline__ void begin(STORED *to, int count) {
         const int lane = threadIdx.x % LANES, before = place(to), first = SLOT * lane - before;
         // The first element after whole slots.
         const int rest = (count + before) / SLOT * SLOT - before;
         const int n = lane < SLOT ? lane : rest + lane - SLOT;
-        words = to + first, single = n - first, alone = before + n;
+        words = to + first, single = n - first, alone = word_place(to) + n;
+        shift = before % POINTS * 16;
         flags = (lane < SLOT ? before && n < SLOT - before : lane < 2 * SLOT && n >= 0) && n < count ? 1u << TURNS : 0;
 #pragma unroll
         for (int k = 0; k < TURNS; k++)
@@ -224,6 +239,15 @@ struct line_stores {
                 word[i][k] =
                     *reinterpret_cast<const word_run<4> *>(from + i * APART + SLOT * (threadIdx.x % LANES + LANES * k));
             point[i] = from[i * APART + alone];
+            if constexpr (POINTS > 1) {
+                unsigned before = __shfl_up_sync(0xffffffffu, word[i][0].e[3], 1);
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    const unsigned own = word[i][0].e[e];
+                    word[i][0].e[e] = __funnelshift_l(before, own, shift);
+                    before = own;
+                }
+            }
         }
 #pragma unroll
         for (int i = 0; i < LINES; i++, words += pitch) {

@@ -79,9 +79,12 @@ direct_skew_blocks direct_skew_count(const stn_task *task, const direct_shape *s
                             .tiles_z = stn_div_up(task->n[z], tile),
                             .faces = stn_div_up(of_z * task->n[y] * task->n[2], threads)};
     if (2 * b.rest > shape->threads[2]) b.tiles_x++, b.rest = 0;
-    b.sides = stn_div_up(tile * (of_y * task->n[2] + (task->n[y] - of_y) * of_x), threads);
+    b.side_points = of_y * task->n[2] + (task->n[y] - of_y) * of_x;
+    b.sides = stn_div_up(tile * b.side_points, threads);
     b.tiles = b.tiles_x * stn_div_up(groups, shape->threads[1]);
     b.inner = b.tiles + stn_div_up(b.rest * groups, plane_threads);
     b.all = (b.faces + b.tiles_z * (b.sides + b.inner)) * task->batch;
+    /* The kernel counts points near sides, and words of rests, in 31 bits. */
+    if (stn_max(stn_max(b.faces, b.sides), b.inner - b.tiles) * threads > INT32_MAX) b.all = INT64_MAX;
     return b;
 }

@@ -22,9 +22,10 @@ void direct_skewed_reach(const stn_task *task, const direct_shape *shape, int64_
  * words (of shape->vector elements) and `rest` further words; a grid has tiles_z tiles of planes.
  * The other members are numbers of blocks. faces: of a grid, for the points next to its faces
  * normal to z. sides, tiles: of a tile of planes, for the points next to the other sides, and for
- * tiles of words. inner: `tiles` and the blocks for the rests of rows. */
+ * tiles of words. inner: `tiles` and the blocks for the rests of rows. side_points: points of a
+ * plane next to the other sides. */
 typedef struct direct_skew_blocks {
-    int64_t tiles_x, rest, tiles_z, faces, sides, tiles, inner;
+    int64_t tiles_x, rest, tiles_z, faces, sides, tiles, inner, side_points;
     int64_t all; /* in all grids of the batch */
 } direct_skew_blocks;
 direct_skew_blocks direct_skew_count(const stn_task *task, const direct_shape *shape);

@@ -69,7 +69,7 @@ static const struct {
                 .fold_cycles = 600,
                 .fold_element_cycles = 250,
                 .edge_share = 0.077,
-                .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.21}},
+                .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.17}},
                 .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
                 .shifted_factor = 1.1,
                 .access_factor = {1.16, 1.5},

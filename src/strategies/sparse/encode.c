@@ -15,7 +15,7 @@ int sparse_group_elements(const sparse_window *w) { return 2 * points_of_word(w)
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
 /* The words of a group are half a window apart, so a row of taps that is no longer has at most two
- * of the group's four elements (f32: one of two). */
+ * of the group's four elements (f32: one of two): any three span half a window. */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
@@ -27,6 +27,7 @@ int sparse_column(const sparse_window *w, int product, int group, int element) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;
     if (element >= points) word += 4 * w->halves;
+    if (w->apart && points == 2) return word / 2 * 4 + word % 2 + element % 2 * 2;
     return word * points + element % points;
 }
 

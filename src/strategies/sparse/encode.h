@@ -33,6 +33,7 @@ typedef struct sparse_window {
     int first;       /* the column of output 0's lowest tap */
     int span;        /* a row has span + 1 taps */
     bool paired;     /* rows of K are ordered so that a lane ends with four adjacent outputs */
+    bool apart;      /* f16: words hold columns 0 2, 1 3, 4 6, 5 7, .. instead of 0 1, 2 3, .. */
 } sparse_window;
 
 int sparse_columns(const sparse_window *w); /* columns of the window */

@@ -90,10 +90,14 @@ static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, c
     return STN_OK;
 }
 
-/* Encodes V, then U of each term, centred in the window of the longer operator. */
+/* Encodes V in each window along x, then U of each term, centred in the window of the longer
+ * operator. */
 static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
                              sparse_operator *op, uint32_t *table, stn_error *error) {
-    const sparse_window w[2] = {sparse_window_y_of(task, shape), sparse_window_of(task, shape)};
+    const int windows = sparse_windows(task, shape) + 1;
+    sparse_window w[3] = {sparse_window_of(task, shape), sparse_window_of(task, shape)};
+    w[1].first++;
+    w[windows - 1] = sparse_window_y_of(task, shape);
     sparse_terms terms;
     STN_TRY(sparse_terms_make(task, taps, op->fused, shape->terms, shape->parts, &terms, error));
     if (shape->terms > 1 && !is_accurate(task, shape, taps, &terms)) {
@@ -105,14 +109,14 @@ static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, co
             shape->terms);
     }
     op->scale = terms.scale;
-    for (int axis = 1; axis >= 0; axis--) {
-        sparse_metadata(&w[axis], table);
-        table += 32 * sparse_registers(&w[axis]);
+    for (int k = 0; k < windows; k++) {
+        sparse_metadata(&w[k], table);
+        table += 32 * sparse_registers(&w[k]);
     }
     stn_status status = STN_OK;
     for (int q = 0; q < shape->terms; q++)
-        for (int axis = 1; axis >= 0 && status == STN_OK; axis--)
-            status = fill_factor(task, shape, &terms, q, axis, &w[axis], &table, error);
+        for (int k = 0; k < windows && status == STN_OK; k++)
+            status = fill_factor(task, shape, &terms, q, k < windows - 1, &w[k], &table, error);
     sparse_terms_clear(&terms);
     return status;
 }

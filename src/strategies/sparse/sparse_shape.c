@@ -126,7 +126,12 @@ sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) 
 
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape) {
     int span = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
-    return (sparse_window){.dtype = task->dtype, .halves = shape->halves_y, .span = span};
+    return (sparse_window){
+        .dtype = task->dtype, .halves = shape->halves_y, .span = span, .apart = sparse_windows(task, shape) > 1};
+}
+
+int sparse_windows(const stn_task *task, const sparse_shape *shape) {
+    return shape->terms && shape->vector == 1 && stn_dtype_size(task->dtype) < WORD ? 2 : 1;
 }
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
@@ -146,9 +151,10 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         return (size_t)(stn_round_up(points, 128) * size);
     }
     if (shape->terms) {
-        /* Lines of unaligned rows are moved by an element. */
-        if (shape->vector == 1 && size < WORD) columns += WORD / size;
-        return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
+        /* With two windows, neighbouring lanes read every second line. */
+        const int64_t period = 128 / sparse_windows(task, shape);
+        banks /= sparse_windows(task, shape);
+        return (size_t)(CHUNK * (stn_round_up(columns - banks, period / size) + banks) * size);
     }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
@@ -183,9 +189,11 @@ static int words_of(const sparse_window *w, int rows, int parts) {
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
     sparse_rows rows;
+    const int windows = sparse_windows(task, shape);
     if (shape->terms)
-        return (size_t)(32 * (sparse_registers(&w) + sparse_registers(&y)) +
-                        shape->terms * (sparse_products(&w) + sparse_products(&y)) * shape->parts * SPARSE_FRAGMENT);
+        return (size_t)(32 * (windows * sparse_registers(&w) + sparse_registers(&y)) +
+                        shape->terms * (windows * sparse_products(&w) + sparse_products(&y)) * shape->parts *
+                            SPARSE_FRAGMENT);
     return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
 }
 
@@ -221,6 +229,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
     for (shape->halves = 1; shape->halves <= most; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
         if (task->rank == 1 && !legal_halves(task, shape)) continue;
+        w.first += sparse_windows(task, shape) - 1; /* the last one of its windows */
         if (sparse_legal(&w) && !(shape->terms && has_bank_conflicts(shape))) return true;
     }
     return false;
@@ -249,7 +258,7 @@ int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape) 
 
 static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
-    int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
+    int factors = (sparse_windows(task, shape) * sparse_products(&w) + sparse_products(&y)) * shape->parts;
     return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_accumulating_blocks(task, shape);
 }
 

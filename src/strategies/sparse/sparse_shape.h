@@ -69,6 +69,9 @@ int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 /* The window along x. */
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);
+/* Chain: windows along x, 2 if lines may begin within a word: window 1 is that of lines that begin
+ * with its second element, whose columns are one further. */
+int sparse_windows(const stn_task *task, const sparse_shape *shape);
 /* The window of a chain along y. */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape);
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);

@@ -1,0 +1,41 @@
+/* Blocks of direct_skew. */
+#include <criterion/criterion.h>
+
+#include "strategies/direct/direct_skew.h"
+#include "strategies/direct/one_step.h"
+
+static const stn_machine machine = {.is_device = true,
+                                    .sm = 90,
+                                    .multiprocessors = 132,
+                                    .shared_per_block = 232448,
+                                    .threads = 2048,
+                                    .l2_bytes = 50000000,
+                                    .clock = 1.755e9,
+                                    .copy_bandwidth = 4.2e12,
+                                    .flops = {28e12, 60e12, 66e12, 313e12, 630e12},
+                                    .launch_seconds = 2e-6};
+
+static int64_t blocks_of(size_t ny, size_t nx) {
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil *stencil = NULL;
+    stn_task task;
+    direct_shape shapes[32];
+    int64_t blocks = 0;
+    cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
+    p.stencil = stencil, p.steps = 1, p.dtype = STN_F16;
+    p.extent[0] = 4, p.extent[1] = ny, p.extent[2] = nx;
+    cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+    const size_t count = direct_shapes(&task, &machine, shapes, 32);
+    for (size_t i = 0; i < count && !blocks; i++)
+        if (shapes[i].skewed) blocks = direct_skew_count(&task, &shapes[i]).all;
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
+    cr_assert_gt(blocks, 0, "no candidate is direct_skew");
+    return blocks;
+}
+
+/* The kernel divides the numbers of points near sides, which must have 31 bits. */
+Test(direct_skew, points_near_sides_have_31_bits) {
+    cr_expect_leq(blocks_of(30001, 32001), INT32_MAX);
+    cr_expect_gt(blocks_of(34001, 32001), INT32_MAX);
+}
