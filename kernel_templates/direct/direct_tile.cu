@@ -238,12 +238,17 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
     }
 }
 
+// The planes that the column loop, which few blocks run, unrolls. Unrolled as a whole it takes
+// twice as long to compile as the interior's, unless it is so long that NVRTC does not unroll it.
+constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
+constexpr int UNROLL_COLUMN = UNROLL > DEPTH &&WHOLE_FMAS > 1500 && WHOLE_FMAS < 2500 ? DEPTH : UNROLL;
+
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane expects it
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
     plane_sums sum = {};
-#pragma unroll(FOLD_YZ ? 1 : UNROLL)
+#pragma unroll(FOLD_YZ ? 1 : FOLD_X ? UNROLL_COLUMN : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH)

@@ -87,20 +87,29 @@ __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &
         for (int d = 0; d < DEPTH; d++) {
             const int tap = DEPTH - 1 - d + g;
             if (tap < 0 || tap >= DEPTH || (outputs >> d & 1)) continue;
+            patch &sum = d ? sums[d ? d - 1 : 0] : plane;
+            patch more;
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
 #pragma unroll
-                for (int v = 0; v < POINTS; v++) {
-                    REAL &sum = d ? sums[d ? d - 1 : 0][r][v] : plane[r][v];
-                    REAL more = sum;
+                for (int v = 0; v < POINTS; v++) more[r][v] = sum[r][v];
 #pragma unroll
-                    for (int i = 0; i < SIDE_Y; i++)
+            for (int i = 0; i < SIDE_Y; i++)
 #pragma unroll
-                        for (int k = 0; k < SIDE_X; k++)
-                            // 0 times infinity would be NaN, so absent taps are skipped
-                            if (TAPS.planes[i][k] >> tap & 1) more += a.weight[tap][i][k] * window[r + i][v + k];
-                    if (!FREEZES_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum = more;
+                for (int k = 0; k < SIDE_X; k++) {
+                    // 0 times infinity would be NaN, so absent taps are skipped
+                    if (!(TAPS.planes[i][k] >> tap & 1)) continue;
+                    const REAL weight = a.weight[tap][i][k];
+#pragma unroll
+                    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                        for (int v = 0; v < POINTS; v++) more[r][v] += weight * window[r + i][v + k];
                 }
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++)
+                    if (!FREEZES_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum[r][v] = more[r][v];
         }
     }
 }

@@ -241,7 +241,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     }
     if (!(PARTIAL || WORDS) || wraps || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
-#pragma unroll
+#pragma unroll 1
     for (int r = 0; r < COPY_ROWS; r++) {
         const STORE *const row = from + (r - COPY_ROWS) * a.in_y - t.run_x;
         const int x = t.run_x - static_cast<int>(place_of(row + t.run_x));

@@ -98,15 +98,20 @@ __device__ __forceinline__ int near(grid_index i) {
     return static_cast<int>(i < -(1 << 24) ? -(1 << 24) : i > 1 << 24 ? 1 << 24 : i);
 }
 
-template <int AXIS>
+// Extent k of the box of a tile at a face normal to `axis`.
+__device__ __forceinline__ int box_extent(int axis, int k) {
+    const auto of = [k](int i) { return k == 0 ? BOX_Z[i] : k == 1 ? BOX_Y[i] : BOX_X[i]; };
+    return axis == 0 ? of(0) : axis == 1 ? of(1) : of(2);
+}
+
 __device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece &f, int number) {
     tile t;
 #pragma unroll
     for (int k = 2; k >= 0; k--) {
-        const int own = k == AXIS ? near(f.end[k] - f.low[k]) : box<AXIS>::extent(k) - 2 * FUSED * REACH[k];
+        const int own = k == f.axis ? near(f.end[k] - f.low[k]) : box_extent(f.axis, k) - 2 * FUSED * REACH[k];
         const grid_index low = f.low[k] + static_cast<grid_index>(number % f.tiles[k]) * own;
         number /= f.tiles[k];
-        const bool at_low = k == AXIS && f.side == 0;
+        const bool at_low = k == f.axis && f.side == 0;
         const int before = at_low ? (SIDE[k][0] == FIXED ? 0 : TAPS_REACH[k][0]) : FUSED * REACH[k];
         t.origin[k] = low - before;
         t.own[k] = {before, before + (f.end[k] - low < own ? near(f.end[k] - low) : own)};

@@ -125,16 +125,20 @@ __device__ __forceinline__ bool lies_within(const tile &t, int i) {
 
 // The distance from i to the point that it folds to; outside every box if there is none.
 template <int A>
-__device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int i) {
+__device__ __forceinline__ int shift(const tile &t, int i) {
     if (lies_within<A>(t, i)) return 0;
-    const grid_index from = source<A>(t.origin[A] + i, a.n[A]);
-    return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
+    const bool is_high = i >= t.grid[A].end;
+    const int past = is_high ? i - t.grid[A].end + 1 : t.grid[A].low - i;
+    const int side = is_high ? SIDE[A][1] : SIDE[A][0], reach = is_high ? TAPS_REACH[A][1] : TAPS_REACH[A][0];
+    if (!folds(side) || past > reach) return -(1 << 24);
+    const int by = side == NEAREST ? past : side == REFLECT ? 2 * past - 1 : 2 * past;
+    return is_high ? -by : by;
 }
 
 // Refreshes points past a face along axis A from the points that they fold to; points past a slower
 // axis's face are already refreshed.
 template <int AXIS, int A>
-__device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile &t, REAL *cells) {
+__device__ __forceinline__ void refresh_axis(const tile &t, REAL *cells) {
     constexpr int LOW = TAPS_REACH[A][0], LAYERS = LOW + TAPS_REACH[A][1];
     constexpr int HEIGHT = A == 1 ? 1 : box<AXIS>::HEIGHT, WIDTH = A == 2 ? 1 : box<AXIS>::WIDTH;
     constexpr int LAYER = (A == 0 ? 1 : box<AXIS>::PLANES) * HEIGHT * WIDTH;
@@ -145,7 +149,7 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         if (!folds(SIDE[A][layer >= LOW])) continue;
         // A point past a face of a slower axis is refreshed already.
         bool here = (A < 1 || lies_within<0>(t, to[0])) && (A < 2 || lies_within<1>(t, to[1]));
-        const int by[3] = {A < 1 ? shift<0>(a, t, to[0]) : 0, A < 2 ? shift<1>(a, t, to[1]) : 0, shift<2>(a, t, to[2])};
+        const int by[3] = {A < 1 ? shift<0>(t, to[0]) : 0, A < 2 ? shift<1>(t, to[1]) : 0, shift<2>(t, to[2])};
         // Nothing depends on points that fold to outside the box, or they lie past a constant side
         // too.
 #pragma unroll
@@ -173,14 +177,11 @@ __device__ __forceinline__ patch_position find_patch(const tile &t) {
     const int z = lane / (box::LANES_X * box::LANES_Y);
     patch_position p = {z, y, x, box::cell(z, y, x), 0, 0};
     if (lane >= box::LANES || !t.stepped[0].has(z)) return p;
-    if (t.stepped[1].has(y, ROWS) && t.stepped[2].has(x, POINTS))
-        p.changes = ALL;
-    else
+    unsigned columns = 0;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
+    for (int v = 0; v < POINTS; v++) columns |= t.stepped[2].has(x + v) ? 1u << v : 0;
 #pragma unroll
-            for (int v = 0; v < POINTS; v++)
-                if (t.stepped[1].has(y + r) && t.stepped[2].has(x + v)) p.changes |= 1u << (r * POINTS + v);
+    for (int r = 0; r < ROWS; r++) p.changes |= t.stepped[1].has(y + r) ? columns << r * POINTS : 0;
     if (p.changes)
         p.last = min(min(last_step(z, 1, t.own[0], Z_REACH), last_step(y, ROWS, t.own[1], Y_REACH)),
                      last_step(x, POINTS, t.own[2], X_REACH));
@@ -246,17 +247,17 @@ __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned 
 }
 
 template <int AXIS>
-__device__ __forceinline__ void step_tile(const face_arguments &a, const piece &f, int number, const STORE *grid,
-                                          STORE *out, REAL *cells) {
-    const tile t = locate_tile<AXIS>(a, f, number);
+__device__ __forceinline__ void step_tile(const face_arguments &a, const tile &t, const STORE *grid, STORE *out,
+                                          REAL *cells) {
     load_box<AXIS>(a, grid, t, cells);
     const patch_position p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
     patch own;
     __syncthreads();
-    if (has_patch) restore<AXIS>(own, cells + p.cell, 0);
 #pragma unroll 1
     for (int s = 1; s <= FUSED; s++) {
+        // Before the first step all points are read; then those that the boundary rule replaced.
+        if (has_patch && (FOLDS || s == 1)) restore<AXIS>(own, cells + p.cell, s == 1 ? 0 : p.changes);
         if (s <= p.last) {
             patch next;
             if constexpr (SEPARABLE)
@@ -274,11 +275,10 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const piece &
         if (s <= p.last) publish_patch<AXIS, false>(own, cells + p.cell);
         __syncthreads();
         if (!FOLDS) continue;
-        if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells);
-        if constexpr (folds_along(1)) refresh_axis<AXIS, 1>(a, t, cells);
-        if constexpr (folds_along(2)) refresh_axis<AXIS, 2>(a, t, cells);
+        if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(t, cells);
+        if constexpr (folds_along(1)) refresh_axis<AXIS, 1>(t, cells);
+        if constexpr (folds_along(2)) refresh_axis<AXIS, 2>(t, cells);
         __syncthreads();
-        if (has_patch) restore<AXIS>(own, cells + p.cell, p.changes);
     }
     if (p.last == FUSED) publish_patch<AXIS, true>(own, cells + p.cell);
     __syncthreads();
@@ -305,10 +305,11 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const
     const piece &f = a.at[which];
     const STORE *const grid = a.in + batch * a.in_batch;
     STORE *const out = a.out + batch * a.out_batch;
+    const tile t = locate_tile(a, f, number - f.first);
     if constexpr (TILED[0])
-        if (f.axis == 0) step_tile<0>(a, f, number - f.first, grid, out, cells);
+        if (f.axis == 0) step_tile<0>(a, t, grid, out, cells);
     if constexpr (TILED[1])
-        if (f.axis == 1) step_tile<1>(a, f, number - f.first, grid, out, cells);
+        if (f.axis == 1) step_tile<1>(a, t, grid, out, cells);
     if constexpr (TILED[2])
-        if (f.axis == 2) step_tile<2>(a, f, number - f.first, grid, out, cells);
+        if (f.axis == 2) step_tile<2>(a, t, grid, out, cells);
 }
