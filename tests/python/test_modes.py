@@ -77,7 +77,8 @@ class Random(unittest.TestCase):
         with np.errstate(all='ignore'):
             for step, now, _ in system.run(state, coefficients, steps, dtype):
                 largest = max([largest] + [np.sqrt(np.mean(each.astype(np.float64) ** 2)) for each in named(now).values()])
-                if not np.isfinite(largest) or dtype == np.float16 and largest > 1e3:
+                finite = all(np.isfinite(each).all() for each in named(now).values())
+                if not finite or not np.isfinite(largest) or dtype == np.float16 and largest > 1e3:
                     return 1  # the values are near overflow
                 if every and step % every == 0:
                     self.compare(system, {name: each[step // every - 1] for name, each in made.items()},
