@@ -163,8 +163,7 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     if (!expected) return "memory";
     compare_measure(&run, got, type, expected, c);
     c->bar = compare_bar(&run, fused);
-    /* Candidates that are predicted to exceed the bound are chosen only where none meets it. */
-    c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), (wild ? 1.5 : 1) * c->predicted);
+    c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
     if (plan->estimate.stepping || plan->online)
         c->bar = fmax(c->bar, stn_error_bound(&run)); /* new weights: of part of the grid or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
