@@ -109,7 +109,7 @@ static size_t reach_along(const stn_problem *p, int axis) {
     return (size_t)reach;
 }
 
-/* GPUs refuse taps that reach further than an axis is long (stentor.h). */
+/* GPUs refuse taps that reach further than an axis is long (stentor.h), and nothing else. */
 static bool reaches_too_far(const stn_problem *p) {
     for (int axis = 0; axis < stn_stencil_rank(p->stencil); axis++)
         if (reach_along(p, axis) > p->extent[axis]) return true;
@@ -175,7 +175,7 @@ static void check(drawing *d) {
     char what[120];
     p.stencil = d->stencil;
     const bool planned = ask(d, &p, &a);
-    report(d, planned || reaches_too_far(&p), "a plan", &a, &a, NAN);
+    report(d, planned != reaches_too_far(&p), "a plan", &a, &a, NAN);
     if (!planned) return;
     check_bounds(d, &p);
     ask(d, &p, &b);
