@@ -95,8 +95,8 @@ typedef struct stn_cache_collection {
     uint64_t measured;                     /* wisdom entries kept */
     uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
     uint64_t damaged;                      /* damaged ones among the removed (verify only) */
-    /* Those that cannot be removed, and faulty or unreadable ones that verify keeps; each is named
-     * to the logger. */
+    /* Entries that cannot be removed, and faulty or unreadable ones that verify keeps; each is
+     * named to the logger. */
     uint64_t left;
 } stn_cache_collection;
 

@@ -235,7 +235,7 @@ __device__ __forceinline__ void publish_patch(const patch &own, REAL *cells) {
             if (WHOLE || is_seen(r, v)) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
 }
 
-// Restores points that no step changes from shared memory.
+// Reloads from shared memory the points whose bit in `changes` is 0.
 template <int AXIS>
 __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned changes) {
     if (changes == ALL) return;
@@ -256,7 +256,7 @@ __device__ __forceinline__ void step_tile(const face_arguments &a, const tile &t
     __syncthreads();
 #pragma unroll 1
     for (int s = 1; s <= FUSED; s++) {
-        // Before the first step all points are read; then those that the boundary rule replaced.
+        // The first step loads all points, later ones those that the boundary rule replaced.
         if (has_patch && (FOLDS || s == 1)) restore<AXIS>(own, cells + p.cell, s == 1 ? 0 : p.changes);
         if (s <= p.last) {
             patch next;

@@ -76,8 +76,8 @@ static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on"
 constexpr int UNITS = 2 * WARPS;
 static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same place in a word");
 // UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
-// Neighbouring rows are in different banks. A row begins at the word of a slot of 16 bytes in which
-// it begins in the grid, so unused elements lie before and after it.
+// Neighbouring rows are in different banks. A row begins in the same word of its slot of 16 bytes
+// as in the grid, so unused elements lie before and after it.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 

@@ -38,6 +38,7 @@ static stn_status check_text(const char *path, const char *text, size_t size, st
     return status == STN_OK ? STN_OK : stn_fail(error, status, "'%s': %s", path, why.message);
 }
 
+/* On failure *text may be set; the caller frees it. */
 static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
     FILE *file = fopen(path, "rbe");
     stn_text read = STN_TEXT_EMPTY;

@@ -33,7 +33,8 @@ typedef struct cost {
 } cost;
 
 /* The first row that matches applies. Seconds of NVRTC 13.0 for sm_90 on one core of an H200's
- * host, that of direct_any beside others; other CPUs differ by a factor of up to two. */
+ * host, that of direct_any when compiled together with others; other CPUs differ by a factor of up
+ * to two. */
 static const cost costs[] = {{"direct_any", "", 0.15, 0},
                              {"direct_gather", "", 0.16, 0},
                              {"direct_skew", "", 0.2, 1.3e-3},
@@ -82,8 +83,9 @@ static double unrolled_turn(const char *params) {
            copies;
 }
 
-/* The same in faces_tile, whose code is made for each tiled axis. What else is compiled for an axis
- * takes as long as 200 multiplications; sums of separable weights halve their number. */
+/* Unrolled multiplications of faces_tile, whose code is made for each tiled axis. What else is
+ * compiled for an axis takes as long as 200 multiplications; sums of separable weights halve their
+ * number. */
 static double unrolled_faces(const char *params, double all) {
     const char *tiled = strstr(params, " TILED[3] = {");
     int axes = 0;
@@ -91,8 +93,8 @@ static double unrolled_faces(const char *params, double all) {
     return axes * (200 + all / (value_of(params, " SEPARABLE = ") > 0 ? 2 : 1));
 }
 
-/* The same in a thread's loop body. direct_tile has less code without a loop over columns (0), or
- * if all blocks are at edges along x (2); NVRTC stops unrolling near 1000. */
+/* Unrolled multiplications of a thread's loop body. direct_tile has less code without a loop over
+ * columns (0), or if all blocks are at edges along x (2); its time grows no further near 1000. */
 static double unrolled(const char *name, const char *params) {
     static const struct { double base, each; } loops[] = {{0, 0.2}, {100, 1}, {0, 0.6}};
     const double taps = value_of(params, " NTAPS = "), all = taps * value_of(params, " ROWS = ");
@@ -105,8 +107,8 @@ static double unrolled(const char *name, const char *params) {
     return loops[loop].base + loops[loop].each * fmin(body, 1000);
 }
 
-/* Seconds of moving rows of f16 of any length through shared memory. */
-static double odd_rows(const char *name, const char *params) {
+/* Seconds to compile the code that moves rows of f16 of any length through shared memory. */
+static double odd_row_seconds(const char *name, const char *params) {
     const bool odd = !strncmp(name, "direct_time", 11) && strstr(params, "STORE = unsigned short;") &&
                      value_of(params, " VECTOR = ") == 1;
     return odd ? 0.5 : 0;
@@ -116,7 +118,7 @@ double stn_compile_seconds(const char *template_name, const char *params) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last row matches every template */
-    return each->seconds + odd_rows(template_name, params) +
+    return each->seconds + odd_row_seconds(template_name, params) +
            (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
 }
 

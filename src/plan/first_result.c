@@ -28,10 +28,11 @@ static stn_plan *build_generic(const stn_plan *plan, const stn_ranked *row, stn_
     return generic;
 }
 
-/* Starts to compile the batch in the background, and meanwhile makes first->generic. Returns false
- * where this does not pay or fails. */
-static bool begin(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *batch, stn_compile_batch *missing,
-                  struct stn_first *first) {
+/* Starts to compile the batch of the chosen kernels in the background, and meanwhile makes
+ * first->generic, whose missing kernels it adds to `missing` and compiles. Returns false if the
+ * generic kernel would not finish first, or on failure. */
+static bool begin_generic(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *batch,
+                          stn_compile_batch *missing, struct stn_first *first) {
     const double latest = LATEST * stn_compile_batch_seconds(batch), seconds = row->estimate.seconds;
     if (seconds < latest) first->generic = build_generic(plan, row, missing);
     if (!first->generic || seconds + stn_compile_batch_seconds(missing) >= latest) return false;
@@ -51,7 +52,7 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t wor
     if (!stn_plan_generic(plan, &row)) return false;
     stn_compile_batch *missing = stn_compile_batch_create(plan->context);
     struct stn_first *first = calloc(1, sizeof *first);
-    const bool begun = missing && first && begin(plan, &row, batch, missing, first);
+    const bool begun = missing && first && begin_generic(plan, &row, batch, missing, first);
     if (first && !begun) {
         stn_background_compile_end(first->background, false);
         stn_plan_destroy(first->generic);

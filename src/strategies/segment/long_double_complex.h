@@ -14,6 +14,7 @@ static inline cplx product(cplx a, cplx b) { return (cplx){a.re * b.re - a.im * 
 
 static inline cplx power(cplx base, uint64_t exponent) {
     cplx result = {1, 0};
+    /* A real base takes one multiplication each. */
     for (; base.im == 0 && exponent; exponent >>= 1, base.re *= base.re)
         if (exponent & 1) result.re *= base.re;
     for (; exponent; exponent >>= 1, base = product(base, base))
@@ -28,7 +29,8 @@ static inline cplx root_of(int64_t k, int64_t n) {
     return root;
 }
 
-/* These roots for all k; NULL: out of memory. */
+/* exp(2 pi i k / n) for k = 0 .. n - 1; NULL: out of memory. If 8 divides n, only the first octant
+ * is computed, and the others are its mirror images. */
 static inline cplx *roots_of(int64_t n) {
     cplx *root = calloc((size_t)n, sizeof *root);
     for (int64_t k = 0; root && k < n; k++) {

@@ -45,7 +45,7 @@ static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t leng
     cplx *powers = root ? malloc((size_t)length * sizeof *powers) : NULL;
     for (int64_t k = 0; powers && 2 * k <= length; k++) {
         powers[k] = power(symbol_at(a, root, length, k), steps);
-        if (k) powers[length - k] = (cplx){powers[k].re, 2 * k == length ? powers[k].im : -powers[k].im};
+        if (k && 2 * k < length) powers[length - k] = (cplx){powers[k].re, -powers[k].im};
     }
     return powers;
 }
@@ -89,15 +89,15 @@ static int64_t frequency_at(size_t place, int first) {
 
 stn_status segment_symbol_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t length = 256 * (int64_t)first;
-    cplx *root = roots_of(length);
-    if (!root) return stn_fail_memory(error, "roots of one", (size_t)length * sizeof *root);
-    for (size_t place = 0; place < segment_symbol_size(first, true); place++) {
-        const cplx value = power(symbol_at(a, root, length, frequency_at(place, first)), steps);
+    cplx *root = roots_of(length), *powers = powers_at_all(a, root, length, steps);
+    stn_status status = powers ? STN_OK : stn_fail_memory(error, "a symbol", 2 * (size_t)length * sizeof *powers);
+    for (size_t place = 0; powers && place < segment_symbol_size(first, true); place++) {
+        const cplx value = powers[frequency_at(place, first)];
         *symbol++ = (double)(value.re / (long double)length);
         if (!a->symmetric) *symbol++ = (double)(value.im / (long double)length);
     }
-    free(root);
-    return STN_OK;
+    free(root), free(powers);
+    return status;
 }
 
 stn_status segment_powers_make(const segment_axis *a, int64_t length, uint64_t steps, double *powers,
@@ -115,19 +115,18 @@ size_t segment_cosines_size(int first) { return 3 * segment_symbol_size(first, t
 stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t length = 256 * (int64_t)first;
     const size_t places = segment_symbol_size(first, true);
-    cplx *root = roots_of(2 * length);
-    if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
-    for (size_t place = 0; place < places; place++) {
+    cplx *root = roots_of(2 * length), *powers = powers_at_all(a, root, 2 * length, steps);
+    stn_status status = powers ? STN_OK : stn_fail_memory(error, "a symbol", 4 * (size_t)length * sizeof *powers);
+    for (size_t place = 0; powers && place < places; place++) {
         const int64_t k = frequency_at(place, first);
-        const long double own = power(symbol_at(a, root, 2 * length, k), steps).re,
-                          other = power(symbol_at(a, root, 2 * length, length - k), steps).re,
+        const long double own = powers[k].re, other = powers[length - k].re,
                           even = (own + other) / 2 / (long double)length, odd = (own - other) / 2 / (long double)length;
         symbol[place] = (double)even;
         symbol[places + 2 * place] = (double)(odd * root[k].re);
         symbol[places + 2 * place + 1] = (double)(odd * root[k].im);
     }
-    free(root);
-    return STN_OK;
+    free(root), free(powers);
+    return status;
 }
 
 size_t segment_single_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }

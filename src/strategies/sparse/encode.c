@@ -15,7 +15,7 @@ int sparse_group_elements(const sparse_window *w) { return 2 * points_of_word(w)
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
 /* The words of a group are half a window apart, so a row of taps that is no longer has at most two
- * of the group's four elements (f32: one of two): any three span half a window. */
+ * of the group's four elements (f32: one of two): any three are at least half a window apart. */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;

@@ -69,8 +69,8 @@ int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 /* The window along x. */
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);
-/* Chain: windows along x, 2 if lines may begin within a word: window 1 is that of lines that begin
- * with its second element, whose columns are one further. */
+/* Windows of a chain along x: 2 if rows may begin in the middle of a word. The second window serves
+ * those rows; its taps are one column further. */
 int sparse_windows(const stn_task *task, const sparse_shape *shape);
 /* The window of a chain along y. */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape);

@@ -187,7 +187,7 @@ static double powers_differ(const sparse_symbol *s, double launches, double larg
 }
 
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches) {
-    double largest = 0, difference = 0, squares = 0, all = 0, mean_square = 0, mean = 0;
+    double largest = 0, difference = 0, squares = 0, all = 0, zero_difference = 0, zero_exact = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
     /* Squares below this have decayed. */
@@ -200,11 +200,12 @@ double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double 
         difference = fmax(difference, differ);
         squares += s->share * differ;
         all += s->share * exact;
-        if (i == 0) mean_square = differ, mean = exact; /* frequency 0 */
+        if (i == 0) zero_difference = differ, zero_exact = exact; /* frequency 0 */
     }
     if (!(all > 0)) return sqrt(difference);
-    /* The squared mean of random numbers in [0, 1) is three times their variance. */
-    const double positive = (squares + 3 * mean_square) / (all + 3 * mean);
+    /* The squared mean of random numbers in [0, 1) is three times their variance; it is at
+     * frequency 0. */
+    const double positive = (squares + 3 * zero_difference) / (all + 3 * zero_exact);
     return sqrt(fmax(difference, fmax(squares / all, positive)));
 }
 
