@@ -26,12 +26,12 @@ class Planner(unittest.TestCase):
             listed, out = pathlib.Path(folder, 'list.json'), pathlib.Path(folder, 'out.json')
             listed.write_text(json.dumps(LIST), encoding='utf-8')
             done = subprocess.run([sys.executable, '-B', SCRIPT, what, '--stentor', COMMAND, '--list', listed, '--json', out, *more],
-                                  capture_output=True, text=True, timeout=100, check=False)
+                                  capture_output=True, text=True, timeout=400, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout, json.loads(out.read_text(encoding='utf-8'))['problems']
 
     def test_regret(self):
-        said, rows = self.run_it('regret', '--limit', '40', '--each', '1')
+        said, rows = self.run_it('regret', '--limit', '400', '--each', '1')
         self.assertEqual(len(rows), 3)
         self.assertIn('no-such', said)
         self.assertIn('1 problems were not measured', said)
@@ -44,7 +44,7 @@ class Planner(unittest.TestCase):
         """With recorded times."""
         with tempfile.TemporaryDirectory() as folder:
             times = pathlib.Path(folder, 'times.jsonl')
-            _, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--no-measure', '--times', times)
+            _, rows = self.run_it('regret', '--limit', '400', '--each', '1', '--no-measure', '--times', times)
             self.assertTrue(all('measure' not in row for row in rows))
             said, replayed = self.run_it('replay', '--times', times)
             self.assertEqual(sorted(row['problem'] for row in replayed), sorted(row['problem'] for row in rows))
@@ -62,13 +62,13 @@ class Planner(unittest.TestCase):
     def test_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             held, one = pathlib.Path(folder, 'held.jsonl'), pathlib.Path(folder, 'one.jsonl')
-            self.run_it('regret', '--limit', '40', '--each', '1', '--every', '2', '--no-measure', '--times', held)
+            self.run_it('regret', '--limit', '400', '--each', '1', '--every', '2', '--no-measure', '--times', held)
             lines = held.read_text(encoding='utf-8').splitlines()
             one.write_text(lines[0] + '\n', encoding='utf-8')
             found = {json.loads(line)['problem'] for line in lines}
             said, rows = self.run_it('regret', '--limit', '1e-9', '--missing', one)
             self.assertIn('4 problems', said)
-            said, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--missing', held)
+            said, rows = self.run_it('regret', '--limit', '400', '--each', '1', '--missing', held)
             self.assertIn(f'{4 - len(found)} problems', said)
             self.assertEqual(len(found), 2)
             self.assertEqual(len(rows), 1)
