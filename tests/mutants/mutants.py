@@ -10,6 +10,8 @@ The faults are in the *.txt files beside this script, one file for each part of 
     + the text in its place
     why no test can detect this fault (optional; such a fault is not made)
 
+An empty line separates faults. Without a line `file` or `test` a fault has those of the one before.
+
 Usage: mutants.py WORK [--only TEXT] [--count N] [--seed N] [--jobs N] [--verdicts FILE.json]
        mutants.py --check
 
@@ -57,7 +59,8 @@ def reachable(folder):
 class Mutant:
     """One fault: its file, the test that detects it, the text before and after."""
 
-    def __init__(self, area, block):
+    def __init__(self, area, block, before=None):
+        """`before`: the fault before it, or None."""
         lines = [line for line in block.splitlines() if line and not line.startswith('#')]
         fields = {'file': [], 'test': [], '-': [], '+': [], 'why': []}
         for line in lines:
@@ -65,9 +68,13 @@ class Mutant:
             if word not in fields:
                 sys.exit(f'{area}: a line begins with none of file, test, -, + and why: {line}')
             fields[word].append(rest)
-        if len(fields['file']) != 1 or len(fields['test']) != 1 or not fields['-']:
+        for word in ('file', 'test'):
+            fields[word] = fields[word] or before and before.fields[word] or []
+            if len(fields[word]) != 1:
+                sys.exit(f'{area}: this fault has {len(fields[word])} lines "{word}":\n{block}')
+        if not fields['-']:
             sys.exit(f'{area}: this is no fault:\n{block}')
-        self.area, self.file, self.why = area, fields['file'][0], ' '.join(fields['why'])
+        self.fields, self.area, self.file, self.why = fields, area, fields['file'][0], ' '.join(fields['why'])
         self.test, *self.arguments = shlex.split(fields['test'][0])
         self.before, self.after = '\n'.join(fields['-']), '\n'.join(fields['+'])
         # Indentation is not compared.
@@ -86,8 +93,14 @@ class Mutant:
 
 
 def read_mutants():
-    return [Mutant(path.stem, block) for path in sorted(HERE.glob('*.txt')) for block in path.read_text().split('\n\n')
-            if any(line and not line.startswith('#') for line in block.splitlines())]
+    mutants = []
+    for path in sorted(HERE.glob('*.txt')):
+        before = None
+        for block in path.read_text().split('\n\n'):
+            if any(line and not line.startswith('#') for line in block.splitlines()):
+                before = Mutant(path.stem, block, before)
+                mutants.append(before)
+    return mutants
 
 
 def source_names():
