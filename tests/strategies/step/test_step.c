@@ -7,17 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "plan/plan.h"
 #include "strategies/table.h"
 #include "suite.h"
 
 typedef struct system_case {
-    const char *name, *text;
-    int rank;
-    size_t extent[3], batch;
-    uint64_t steps;
-    int in_place;
+    const char *name;
+    struct grid {
+        int rank;
+        size_t extent[3], batch;
+        uint64_t steps;
+        int in_place;
+    } grid;
+    const char *text;
 } system_case;
 
 #define WAVE "field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=8\n"
@@ -26,189 +28,91 @@ typedef struct system_case {
     "s = taps [-2 0 0, 1 1 0, 0 -1 1, 1 0 0] (0.1 0.2 -0.3 0.1)\n"
 static const system_case cases[] = {
     {"wave, odd sides",
+     {3, {71, 13, 41}, 1, 3, 0},
      WAVE "boundary u = odd-mirror:mirror, odd-reflect:nearest, constant=0.3:reflect\n"
-          "u.next = 2*u - u.prev + 0.05*c2*lap(u)",
-     3,
-     {71, 13, 41},
-     1,
-     3,
-     0},
-    {"wave, in place, batch", WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)", 3, {35, 11, 37}, 2, 4, 1},
+          "u.next = 2*u - u.prev + 0.05*c2*lap(u)"},
+    {"wave, in place, batch", {3, {35, 11, 37}, 2, 4, 1}, WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)"},
     {"flux form and a fixed side",
+     {3, {40, 9, 35}, 1, 3, 0},
      MIXED "boundary a = fixed:odd-reflect, wrap, mirror:fixed\nboundary k = odd-mirror\n"
-           "a.next = a + 0.1*bz(k*dz(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next))",
-     3,
-     {40, 9, 35},
-     1,
-     3,
-     0},
+           "a.next = a + 0.1*bz(k*dz(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next))"},
     {"two assignments in a launch",
+     {3, {37, 9, 34}, 2, 3, 0},
      "field a, b(2)\nstencil s = taps [-2 0 0, 1 1 0, 0 -1 1, 1 0 0] (0.1 0.2 -0.3 0.1)\nboundary a = nearest, fixed, "
-     "odd-mirror\na.next = a + 0.1*s(b)\nb.next = b.prev - 0.1*s(a)",
-     3,
-     {37, 9, 34},
-     2,
-     3,
-     0},
+     "odd-mirror\na.next = a + 0.1*s(b)\nb.next = b.prev - 0.1*s(a)"},
     {"an assignment over values that the one before reads",
-     "field a, b\nstencil s = laplace-3d\na.next = a + 0.1*s(b)\nb.next = 0.5*b + 1",
-     3,
-     {70, 20, 72},
-     1,
-     3,
-     1},
+     {3, {70, 20, 72}, 1, 3, 1},
+     "field a, b\nstencil s = laplace-3d\na.next = a + 0.1*s(b)\nb.next = 0.5*b + 1"},
     {"flux form in a plane, in place",
+     {2, {43, 270}, 2, 7, 1},
      "field a, b(2)\ncoefficient k, m = 0.25\nstencil dy = taps [0 0, 1 0] (-1 1), by = taps [-1 0, 0 0] (-1 1), "
      "s = taps [-2 0, 1 1, 0 -1, 1 0] (0.1 0.2 -0.3 0.1)\n"
      "boundary a = odd-reflect:fixed, wrap\nboundary b = mirror:constant=0.5, nearest:odd-mirror\n"
-     "a.next = a + 0.1*by(k*dy(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next) - b.prev)",
-     2,
-     {43, 270},
-     2,
-     7,
-     1},
+     "a.next = a + 0.1*by(k*dy(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next) - b.prev)"},
     {"a chain, forwards and across",
+     {3, {37, 19, 72}, 2, 3, 0},
      "field e, f, h\nstencil zf = taps z [0, 1] (-1 1), zb = taps z [-1, 0] (-1 1), xf = taps x [0, 1] (-1 1), "
      "yf = taps [0 0 0, 0 2 -1] (-1 1), yb = taps y [-1, 0] (-1 1)\ne.next = e + 0.3*(yb(h) - zb(h))\n"
-     "f.next = f + 0.2*xf(h)\nh.next = h - 0.3*(yf(f.next) - zf(e.next)) + 0.1*xf(e.next)",
-     3,
-     {37, 19, 72},
-     2,
-     3,
-     0},
+     "f.next = f + 0.2*xf(h)\nh.next = h - 0.3*(yf(f.next) - zf(e.next)) + 0.1*xf(e.next)"},
     {"a chain, backwards, in place",
+     {2, {45, 150}, 2, 4, 1},
      "field v, w, p(2)\ncoefficient b\nstencil xf = taps x [0, 1] (-1 1), xb = taps x [-2, 0] (-1 1), "
      "yf = taps [0 0, 1 0] (-1 1), yb = taps [-1 0, 0 0] (-1 1)\nv.next = v - 0.2*b*xf(p)\n"
-     "w.next = w - 0.2*b*yf(p)\np.next = 2*p - p.prev - 0.1*b*(xb(v.next) + yb(w.next))",
-     2,
-     {45, 150},
-     2,
-     4,
-     1},
+     "w.next = w - 0.2*b*yf(p)\np.next = 2*p - p.prev - 0.1*b*(xb(v.next) + yb(w.next))"},
     {"only points ahead in the march",
-     "field a, b\nstencil s = taps z [2, 3] (0.3 0.2)\nboundary a = mirror\na.next = 0.5*s(a)\nb.next = a.next + b",
-     3,
-     {19, 9, 36},
-     1,
-     3,
-     0},
-    {"waves of an odd number of steps", WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)", 3, {21, 18, 72}, 1, 5, 0},
+     {3, {19, 9, 36}, 1, 3, 0},
+     "field a, b\nstencil s = taps z [2, 3] (0.3 0.2)\nboundary a = mirror\na.next = 0.5*s(a)\nb.next = a.next + b"},
+    {"waves of an odd number of steps", {3, {21, 18, 72}, 1, 5, 0}, WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)"},
     {"a chain of two wave steps",
+     {3, {23, 19, 72}, 1, 3, 0},
      "field w, u\ncoefficient c2\nstencil lap = laplace-3d:order=4\nw.next = 2*u - w + 0.05*c2*lap(u)\n"
-     "u.next = 2*w.next - u + 0.05*c2*lap(w.next)",
-     3,
-     {23, 19, 72},
-     1,
-     3,
-     0},
+     "u.next = 2*w.next - u + 0.05*c2*lap(w.next)"},
     {"waves in a plane, all sides wrap",
-     "field u(2)\ncoefficient c2\nstencil lap = laplace-2d:order=8\nu.next = 2*u - u.prev + 0.05*c2*lap(u)",
-     2,
-     {45, 600},
-     1,
-     7,
-     0},
+     {2, {45, 600}, 1, 7, 0},
+     "field u(2)\ncoefficient c2\nstencil lap = laplace-2d:order=8\nu.next = 2*u - u.prev + 0.05*c2*lap(u)"},
     {"adjacent columns of a thread at sides",
+     {2, {31, 540}, 1, 4, 1},
      "field a, b(2)\ncoefficient k\nstencil s = taps [-2 1, 1 3, 0 -1, 0 2, 1 0] (0.1 0.2 -0.3 0.1 0.2)\n"
      "boundary a = odd-reflect:fixed, mirror:odd-mirror\nboundary b = mirror:constant=0.5, constant=0.25:nearest\n"
-     "a.next = a + 0.1*k*s(b)\nb.next = where(k > 0.5, b, s(a.next) - b.prev)",
-     2,
-     {31, 540},
-     1,
-     4,
-     1},
+     "a.next = a + 0.1*k*s(b)\nb.next = where(k > 0.5, b, s(a.next) - b.prev)"},
     {"a plane, fewer steps than levels",
-     "field u(4)\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))",
-     2,
-     {29, 83},
-     3,
-     2,
-     0},
+     {2, {29, 83}, 3, 2, 0},
+     "field u(4)\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))"},
     {"waves on few points",
-     "field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=4\nu.next = 2*u - u.prev + 0.05*c2*lap(u)",
-     3,
-     {4, 4, 4},
-     1,
-     3,
-     0},
+     {3, {4, 4, 4}, 1, 3, 0},
+     "field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=4\nu.next = 2*u - u.prev + 0.05*c2*lap(u)"},
     {"a chain around three planes",
+     {3, {3, 5, 16}, 2, 3, 0},
      "field a, b\nstencil s = taps z [-1, 1] (1 -1), t = taps [-2 1 0, 1 0 1, 0 0 0] (0.2 0.3 -0.5)\n"
-     "a.next = a + 0.3*s(b)\nb.next = b - 0.3*s(a.next) + 0.1*t(b)",
-     3,
-     {3, 5, 16},
-     2,
-     3,
-     0},
+     "a.next = a + 0.3*s(b)\nb.next = b - 0.3*s(a.next) + 0.1*t(b)"},
 };
 
 /* Linear systems on periodic grids, whose axes have odd and even lengths, and columns of two
  * stages. */
 static const system_case powers[] = {
     {"waves of constant velocity",
-     "field u(2)\nstencil lap = laplace-3d:order=4\nu.next = 2*u - u.prev + 0.05*lap(u)",
-     3,
-     {32, 18, 20},
-     2,
-     40,
-     0},
+     {3, {32, 18, 20}, 2, 40, 0},
+     "field u(2)\nstencil lap = laplace-3d:order=4\nu.next = 2*u - u.prev + 0.05*lap(u)"},
     {"two fields, in place",
-     "field a, b\nstencil lap = laplace-3d\na.next = a + 0.1*lap(b)\nb.next = b - 0.1*lap(a)",
-     3,
-     {36, 16, 25},
-     1,
-     30,
-     1},
+     {3, {36, 16, 25}, 1, 30, 1},
+     "field a, b\nstencil lap = laplace-3d\na.next = a + 0.1*lap(b)\nb.next = b - 0.1*lap(a)"},
     {"damped waves",
-     "field u(2)\nstencil lap = laplace-3d:order=8\nu.next = 1.9*u - 0.95*u.prev + 0.02*lap(u)",
-     3,
-     {48, 384, 18},
-     1,
-     20,
-     0},
+     {3, {48, 384, 18}, 1, 20, 0},
+     "field u(2)\nstencil lap = laplace-3d:order=8\nu.next = 1.9*u - 0.95*u.prev + 0.02*lap(u)"},
     {"waves that are no mirror images of themselves",
+     {3, {32, 18, 20}, 2, 40, 0},
      "field u(2)\nstencil s = taps [0 0 0, 0 1 1, 0 -1 -1, 1 1 0, -1 -1 0] (-4 1 1 1 1)\n"
-     "u.next = 2*u - u.prev + 0.1*s(u)",
-     3,
-     {32, 18, 20},
-     2,
-     40,
-     0},
+     "u.next = 2*u - u.prev + 0.1*s(u)"},
     {"waves in 2D",
-     "field u(2)\nstencil lap = laplace-2d:order=4\nu.next = 2*u - u.prev + 0.05*lap(u)",
-     2,
-     {96, 70},
-     2,
-     40,
-     0},
+     {2, {96, 70}, 2, 40, 0},
+     "field u(2)\nstencil lap = laplace-2d:order=4\nu.next = 2*u - u.prev + 0.05*lap(u)"},
     {"waves in 2D, columns in clusters of blocks",
-     "field u(2)\nstencil lap = laplace-2d\nu.next = 2*u - u.prev + 0.2*lap(u)",
-     2,
-     {8192, 40},
-     1,
-     20,
-     1},
+     {2, {8192, 40}, 1, 20, 1},
+     "field u(2)\nstencil lap = laplace-2d\nu.next = 2*u - u.prev + 0.2*lap(u)"},
     {"two fields in 2D",
-     "field a, b\nstencil lap = laplace-2d\na.next = a + 0.1*lap(b)\nb.next = b - 0.1*lap(a)",
-     2,
-     {54, 96},
-     3,
-     30,
-     0},
+     {2, {54, 96}, 3, 30, 0},
+     "field a, b\nstencil lap = laplace-2d\na.next = a + 0.1*lap(b)\nb.next = b - 0.1*lap(a)"},
 };
-
-static double number(const void *from, stn_dtype dtype, size_t i) {
-    if (dtype == STN_F64) return ((const double *)from)[i];
-    return dtype == STN_F32 ? ((const float *)from)[i] : stn_half_to_float(((const uint16_t *)from)[i]);
-}
-
-static void put(void *to, stn_dtype dtype, size_t i, double value) {
-    if (dtype == STN_F64)
-        ((double *)to)[i] = value;
-    else if (dtype == STN_F32)
-        ((float *)to)[i] = (float)value;
-    else
-        ((uint16_t *)to)[i] = stn_float_to_half((float)value);
-}
 
 /* All arrays of a run in one block of memory: inputs, outputs, coefficients, each aligned to 256
  * bytes. */
@@ -225,11 +129,9 @@ static stn_status make_rig(rig *r, stn_context *context, const stn_system_task *
                            stn_error *error) {
     r->context = context;
     r->arrays = task->arrays, r->coefficients = task->system->ncoefficients;
-    stn_status status =
-        stn_memory_alloc(context, (size_t)(2 * r->arrays + r->coefficients) * r->each, (void **)&r->there, error);
-    if (status == STN_OK)
-        status =
-            stn_memory_upload(context, r->there, numbers, (size_t)(2 * r->arrays + r->coefficients) * r->each, error);
+    const size_t bytes = (size_t)(2 * r->arrays + r->coefficients) * r->each;
+    stn_status status = stn_memory_alloc(context, bytes, (void **)&r->there, error);
+    if (status == STN_OK) status = stn_memory_upload(context, r->there, numbers, bytes, error);
     for (int i = 0; i < r->arrays; i++) {
         r->in[i] = r->there + (size_t)i * r->each;
         r->out[i] = r->there + (size_t)(task->in_place ? i : r->arrays + i) * r->each;
@@ -260,8 +162,8 @@ static double difference(const stn_system_task *task, const char *got, const cha
     double most = 0, largest = 1e-300;
     for (int i = 0; i < task->arrays; i++)
         for (size_t k = 0; k < numbers; k++) {
-            const double a = number(got + (size_t)i * each, task->dtype, k),
-                         b = number(expected + (size_t)i * each, task->dtype, k);
+            const double a = element(task->dtype, got + (size_t)i * each, (int64_t)k),
+                         b = element(task->dtype, expected + (size_t)i * each, (int64_t)k);
             if (!(fabs(a - b) <= most)) most = fabs(a - b);
             largest = fmax(largest, fabs(b));
         }
@@ -354,7 +256,8 @@ static void check_case(bench *b) {
 static void fill(bench *b) {
     dice d = {b->s->run + 1u};
     for (size_t array = 0; array < b->bytes / b->each; array++)
-        for (size_t i = 0; i < b->points; i++) put(b->numbers + array * b->each, b->dtype, i, dice_real(&d));
+        for (size_t i = 0; i < b->points; i++)
+            set_element(b->dtype, b->numbers + array * b->each, (int64_t)i, dice_real(&d));
 }
 
 static void check_type(suite *s, const system_case *c, stn_dtype dtype, bool by_powers) {
@@ -369,10 +272,10 @@ static void check_type(suite *s, const system_case *c, stn_dtype dtype, bool by_
         stn_system_destroy(system);
         return;
     }
-    b.problem.system = system, b.problem.rank = c->rank, b.problem.batch = c->batch, b.problem.dtype = dtype;
-    b.problem.steps = c->steps, b.problem.in_place = c->in_place;
-    b.points = c->batch;
-    for (int axis = 0; axis < c->rank; axis++) b.points *= b.problem.extent[axis] = c->extent[axis];
+    b.problem.system = system, b.problem.rank = c->grid.rank, b.problem.batch = c->grid.batch, b.problem.dtype = dtype;
+    b.problem.steps = c->grid.steps, b.problem.in_place = c->grid.in_place;
+    b.points = c->grid.batch;
+    for (int axis = 0; axis < c->grid.rank; axis++) b.points *= b.problem.extent[axis] = c->grid.extent[axis];
     b.each = (b.points * 8 + 255) / 256 * 256;
     b.bytes = 24 * b.each; /* more arrays than any case has */
     b.numbers = calloc(1, b.bytes), b.expected = calloc(1, b.bytes), b.got = calloc(1, b.bytes);
@@ -396,7 +299,7 @@ static void candidates(suite *s) {
 static void all_powers(suite *s) {
     for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
         /* Whole transforms of odd rows in f64 need cuFFT. */
-        const bool is_odd = powers[i].extent[2] % 2;
+        const bool is_odd = powers[i].grid.extent[2] % 2;
         if (!is_odd) check_type(s, &powers[i], STN_F64, true);
         check_type(s, &powers[i], STN_F32, true);
     }
