@@ -1,5 +1,5 @@
 /* Fuzzing of the .npy header parser: any bytes give an error message or a consistent header. */
-#include "../../cache/fuzz/fuzz.h"
+#include "fuzz.h"
 #include "io/npy.h"
 
 /* Seeds: headers as numpy.save writes them, in each format version and for a few shapes. */

@@ -1,6 +1,6 @@
 /* Fuzzing of the PNG reader: any bytes give an error message or as many pixels as the header
  * says. */
-#include "../../cache/fuzz/fuzz.h"
+#include "fuzz.h"
 #include "io/grey_png.h"
 
 /* Seeds: PNG files written here, of both depths, and truncated copies. */

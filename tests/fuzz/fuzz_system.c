@@ -1,6 +1,6 @@
 /* Fuzzing of the system parser: any bytes give an error message, or a system whose canonical text
  * parses to itself. */
-#include "../../cache/fuzz/fuzz.h"
+#include "fuzz.h"
 #include "problem/system_task.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {

@@ -1,6 +1,6 @@
 /* Fuzzing of the JSON parser of taps: any bytes give an error message or taps that
  * stn_stencil_create accepts or refuses with a message. */
-#include "../../cache/fuzz/fuzz.h"
+#include "fuzz.h"
 #include "io/taps_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {

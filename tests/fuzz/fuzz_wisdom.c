@@ -3,8 +3,8 @@
  * is, with its checksum repaired, and as the body of a file. */
 #include <sodium/crypto_hash_sha256.h>
 
-#include "../../cache/fuzz/fuzz.h"
 #include "cache/wisdom.h"
+#include "fuzz.h"
 #include "tune/time_record.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
