@@ -43,7 +43,7 @@ static const FaultCase cases[] = {
 };
 
 static void faults_are_found() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     for (const FaultCase &f : cases) {
         Buffer<double> in(std::vector<double>(64, 1.0)), out(std::vector<double>(64, 2.0));
         WordArguments a = {in.pointer, out.pointer, f.n};
@@ -55,7 +55,6 @@ static void faults_are_found() {
         CHECK(cuMemcpyHtoD_v2(in.pointer, &a, 8) == f.expected);
         if (result) renew_context();
     }
-    cuModuleUnload(m);
 }
 
 static int count_nan(const std::vector<double> &v) {
@@ -65,7 +64,7 @@ static int count_nan(const std::vector<double> &v) {
 }
 
 static void poison_spreads() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     Buffer<double> in(std::vector<double>(64, 1.0)), out(64);
     CHECK(count_nan(out.get()) == 64);  // new memory
     WordArguments a = {in.pointer, out.pointer, 0};
@@ -75,13 +74,12 @@ static void poison_spreads() {
         CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
         CHECK(count_nan(out.get()) == 64);
     }
-    cuModuleUnload(m);
 }
 
 // At least one of 20 launches, each with another order of warps, lanes and blocks, must show the
 // race; none if there is no race.
 static void races_show() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     struct {
         const char *kernel;
         unsigned blocks, threads;
@@ -105,7 +103,6 @@ static void races_show() {
         if ((seen > 0) != race.racy) printf("%s(%d): seen %d times\n", race.kernel, race.distance, seen);
         CHECK((seen > 0) == race.racy);
     }
-    cuModuleUnload(m);
 }
 
 // With STENTOR_EMULATOR_RACES: also races that shuffles, ballots and matrix products hide.
@@ -119,7 +116,7 @@ static void races_in_shared_memory_show() {
                  {64 + 8, false}, {64 + 16, true},  {64 + 24, true}, {64 + 48, false}};
     setenv("STENTOR_EMULATOR_RACES", "1", 1);
     CHECK(cuInit(0) == CUDA_SUCCESS);
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     for (const auto &c : cases) {
         Buffer<double> in(std::vector<double>(64, 1.0)), out(64);
         WordArguments a = {in.pointer, out.pointer, c.what};
@@ -129,7 +126,6 @@ static void races_in_shared_memory_show() {
         CHECK(result == (c.racy ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS));
         if (result) renew_context();
     }
-    cuModuleUnload(m);
     unsetenv("STENTOR_EMULATOR_RACES");
     CHECK(cuInit(0) == CUDA_SUCCESS);
 }
@@ -137,7 +133,7 @@ static void races_in_shared_memory_show() {
 // In the default stream and in another one; the programmatic dependent launch directly follows the
 // launch that it needs.
 static void early_launches() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     // Looked up early: no other call may come between the launches.
     CUfunction copies = get_function(m, "copies_early");
     CUstream other = nullptr;
@@ -155,11 +151,10 @@ static void early_launches() {
             CHECK(good > 64 * 20);  // most blocks come late
         }
     cuStreamDestroy_v2(other);
-    cuModuleUnload(m);
 }
 
 static void cluster_faults() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     const CUresult expected[] = {CUDA_SUCCESS,
                                  CUDA_ERROR_ILLEGAL_ADDRESS,
                                  CUDA_ERROR_LAUNCH_FAILED,
@@ -181,13 +176,12 @@ static void cluster_faults() {
         }
         CHECK(n == 6 ? seen > 0 : seen == launches);
     }
-    cuModuleUnload(m);
 }
 
 // A barrier of the block where the cluster's barrier is needed: in some launches a block runs
 // ahead.
 static void clusters_wait() {
-    CUmodule m = load_kernels("faults");
+    const Kernels m("faults");
     for (int n = 0; n < 2; n++) {
         int wrong = 0;
         for (int attempt = 0; attempt < 40; attempt++) {
@@ -202,7 +196,6 @@ static void clusters_wait() {
         }
         CHECK(n ? wrong > 0 : wrong == 0);
     }
-    cuModuleUnload(m);
 }
 
 const std::vector<Test> fault_tests = {

@@ -29,22 +29,21 @@ static int in_group(int lane) { return lane % 4; }
 static At c_16x8(int lane, int i) { return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)}; }
 static At c_8x8(int lane, int i) { return {group(lane), in_group(lane) * 2 + i}; }
 
-// f64
+// f64 and tf32
 static At a_8x4(int lane, int) { return {group(lane), in_group(lane)}; }
 static At b_4x8(int lane, int) { return {in_group(lane), group(lane)}; }
-static At a_f64_16x4(int lane, int i) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
-static At a_f64_16x8(int lane, int i) {
+static At a_16x4(int lane, int i) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
+static At a_16x8(int lane, int i) {
     return {i == 0 || i == 2 ? group(lane) : group(lane) + 8, i < 2 ? in_group(lane) : in_group(lane) + 4};
 }
-static At b_f64_8x8(int lane, int i) { return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)}; }
-static At a_f64_16x16(int lane, int i) {
+static At b_8x8(int lane, int i) { return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)}; }
+static At a_16x16(int lane, int i) {
     return {i % 2 == 0 ? group(lane) : group(lane) + 8,
             i % 2 == 0 ? i * 2 + in_group(lane) : i * 2 - 2 + in_group(lane)};
 }
-static At b_f64_16x8(int lane, int i) { return {in_group(lane) + i * 4, group(lane)}; }
+static At b_16x8(int lane, int i) { return {in_group(lane) + i * 4, group(lane)}; }
 
-// f16
-static At a_f16_16x8(int lane, int i) { return {i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)}; }
+// f16; a of 16 x 8 is as c
 static At b_f16_8x8(int lane, int i) { return {in_group(lane) * 2 + i, group(lane)}; }
 static At a_f16_16x16(int lane, int i) {
     bool upper = (0 <= i && i < 2) || (4 <= i && i < 6);
@@ -63,37 +62,29 @@ static At a_s8_16x32(int lane, int i) {
 }
 static At b_s8_32x8(int lane, int i) { return {in_group(lane) * 4 + (i & 3) + (i < 4 ? 0 : 16), group(lane)}; }
 
-// tf32
-static At a_tf32_16x4(int lane, int i) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
-static At a_tf32_16x8(int lane, int i) {
-    return {i == 0 || i == 2 ? group(lane) : group(lane) + 8, i < 2 ? in_group(lane) : in_group(lane) + 4};
-}
-static At b_tf32_8x8(int lane, int i) { return {i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)}; }
-static At b_tf32_16x8(int lane, int i) { return {in_group(lane) + 4 * i, group(lane)}; }
-
 static const ProductCase cases[] = {
     {"f64_m8n8k4", Element::F64, 8, 4, 1, 1, 2, a_8x4, b_4x8, c_8x8, -1, 80},
-    {"f64_m16n8k4", Element::F64, 16, 4, 2, 1, 4, a_f64_16x4, b_4x8, c_16x8, -1, 90},
-    {"f64_m16n8k8", Element::F64, 16, 8, 4, 2, 4, a_f64_16x8, b_f64_8x8, c_16x8, -1, 90},
-    {"f64_m16n8k16", Element::F64, 16, 16, 8, 4, 4, a_f64_16x16, b_f64_16x8, c_16x8, -1, 90},
-    {"f16_m16n8k8", Element::F16, 16, 8, 4, 2, 4, a_f16_16x8, b_f16_8x8, c_16x8, -1, 80},
+    {"f64_m16n8k4", Element::F64, 16, 4, 2, 1, 4, a_16x4, b_4x8, c_16x8, -1, 90},
+    {"f64_m16n8k8", Element::F64, 16, 8, 4, 2, 4, a_16x8, b_8x8, c_16x8, -1, 90},
+    {"f64_m16n8k16", Element::F64, 16, 16, 8, 4, 4, a_16x16, b_16x8, c_16x8, -1, 90},
+    {"f16_m16n8k8", Element::F16, 16, 8, 4, 2, 4, c_16x8, b_f16_8x8, c_16x8, -1, 80},
     {"f16_m16n8k16", Element::F16, 16, 16, 8, 4, 4, a_f16_16x16, b_f16_16x8, c_16x8, -1, 80},
-    {"bf16_m16n8k8", Element::BF16, 16, 8, 4, 2, 4, a_f16_16x8, b_f16_8x8, c_16x8, -1, 80},
-    {"tf32_m16n8k4", Element::TF32, 16, 4, 2, 1, 4, a_tf32_16x4, b_4x8, c_16x8, -1, 80},
-    {"tf32_m16n8k8", Element::TF32, 16, 8, 4, 2, 4, a_tf32_16x8, b_tf32_8x8, c_16x8, -1, 80},
+    {"bf16_m16n8k8", Element::BF16, 16, 8, 4, 2, 4, c_16x8, b_f16_8x8, c_16x8, -1, 80},
+    {"tf32_m16n8k4", Element::TF32, 16, 4, 2, 1, 4, a_16x4, b_4x8, c_16x8, -1, 80},
+    {"tf32_m16n8k8", Element::TF32, 16, 8, 4, 2, 4, a_16x8, b_8x8, c_16x8, -1, 80},
     {"s8_m16n8k32", Element::S8, 16, 32, 16, 8, 4, a_s8_16x32, b_s8_32x8, c_16x8, -1, 80},
-    {"sp_f16_m16n8k16_0", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 0, 80},
-    {"sp_f16_m16n8k16_1", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 1, 80},
-    {"sp_f16_m16n8k16_2", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 2, 80},
-    {"sp_f16_m16n8k16_3", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 3, 80},
+    {"sp_f16_m16n8k16_0", Element::F16, 16, 16, 4, 4, 4, c_16x8, b_f16_16x8, c_16x8, 0, 80},
+    {"sp_f16_m16n8k16_1", Element::F16, 16, 16, 4, 4, 4, c_16x8, b_f16_16x8, c_16x8, 1, 80},
+    {"sp_f16_m16n8k16_2", Element::F16, 16, 16, 4, 4, 4, c_16x8, b_f16_16x8, c_16x8, 2, 80},
+    {"sp_f16_m16n8k16_3", Element::F16, 16, 16, 4, 4, 4, c_16x8, b_f16_16x8, c_16x8, 3, 80},
     {"sp_f16_m16n8k32_0", Element::F16, 16, 32, 8, 8, 4, a_f16_16x16, b_f16_32x8, c_16x8, 0, 80},
     {"sp_f16_m16n8k32_1", Element::F16, 16, 32, 8, 8, 4, a_f16_16x16, b_f16_32x8, c_16x8, 1, 80},
-    {"sp_tf32_m16n8k8_0", Element::TF32, 16, 8, 2, 2, 4, a_tf32_16x4, b_tf32_8x8, c_16x8, 0, 80},
-    {"sp_tf32_m16n8k8_1", Element::TF32, 16, 8, 2, 2, 4, a_tf32_16x4, b_tf32_8x8, c_16x8, 1, 80},
-    {"sp_tf32_m16n8k8_2", Element::TF32, 16, 8, 2, 2, 4, a_tf32_16x4, b_tf32_8x8, c_16x8, 2, 80},
-    {"sp_tf32_m16n8k8_3", Element::TF32, 16, 8, 2, 2, 4, a_tf32_16x4, b_tf32_8x8, c_16x8, 3, 80},
-    {"sp_tf32_m16n8k16_0", Element::TF32, 16, 16, 4, 4, 4, a_tf32_16x8, b_tf32_16x8, c_16x8, 0, 80},
-    {"sp_tf32_m16n8k16_1", Element::TF32, 16, 16, 4, 4, 4, a_tf32_16x8, b_tf32_16x8, c_16x8, 1, 80},
+    {"sp_tf32_m16n8k8_0", Element::TF32, 16, 8, 2, 2, 4, a_16x4, b_8x8, c_16x8, 0, 80},
+    {"sp_tf32_m16n8k8_1", Element::TF32, 16, 8, 2, 2, 4, a_16x4, b_8x8, c_16x8, 1, 80},
+    {"sp_tf32_m16n8k8_2", Element::TF32, 16, 8, 2, 2, 4, a_16x4, b_8x8, c_16x8, 2, 80},
+    {"sp_tf32_m16n8k8_3", Element::TF32, 16, 8, 2, 2, 4, a_16x4, b_8x8, c_16x8, 3, 80},
+    {"sp_tf32_m16n8k16_0", Element::TF32, 16, 16, 4, 4, 4, a_16x8, b_16x8, c_16x8, 0, 80},
+    {"sp_tf32_m16n8k16_1", Element::TF32, 16, 16, 4, 4, 4, a_16x8, b_16x8, c_16x8, 1, 80},
 };
 
 static unsigned random_bits(unsigned *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
@@ -173,6 +164,10 @@ static void make_sparse(const ProductCase &p, Matrices *m, unsigned *state) {
         }
 }
 
+struct Operands {  // arguments of the kernels
+    CUdeviceptr a, b, c, metadata;
+};
+
 static void check_product(CUmodule module, const ProductCase &p, unsigned seed) {
     Matrices m = {};
     unsigned state = seed;
@@ -199,9 +194,7 @@ static void check_product(CUmodule module, const ProductCase &p, unsigned seed) 
     }
     Buffer<unsigned char> da(a), db(b), dc(c);
     Buffer<unsigned> dm(std::vector<unsigned>(m.metadata, m.metadata + 32));
-    struct {
-        CUdeviceptr a, b, c, metadata;
-    } arguments = {da.pointer, db.pointer, dc.pointer, dm.pointer};
+    Operands arguments = {da.pointer, db.pointer, dc.pointer, dm.pointer};
     CHECK(launch(module, p.kernel, {}, {32}, 0, &arguments) == CUDA_SUCCESS);
     CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
     std::vector<unsigned char> out = dc.get();
@@ -229,22 +222,18 @@ static void check_product(CUmodule module, const ProductCase &p, unsigned seed) 
 }
 
 static void fragments() {
-    CUmodule m = load_kernels("fragments");
+    const Kernels m("fragments");
     for (const ProductCase &p : cases)
         for (unsigned seed = 1; seed <= 5; seed++)
             if (machine_sm >= p.needs_sm) check_product(m, p, seed);
-    cuModuleUnload(m);
 }
 
 static void bad_metadata() {
-    CUmodule m = load_kernels("fragments");
+    const Kernels m("fragments");
     Buffer<unsigned> zeros(std::vector<unsigned>(32 * 4, 0)), metadata(std::vector<unsigned>(32, 0x99999909u));
-    struct {
-        CUdeviceptr a, b, c, metadata;
-    } arguments = {zeros.pointer, zeros.pointer, zeros.pointer, metadata.pointer};
+    Operands arguments = {zeros.pointer, zeros.pointer, zeros.pointer, metadata.pointer};
     CHECK(launch(m, "sp_f16_m16n8k16_0", {}, {32}, 0, &arguments) == CUDA_SUCCESS);
     CHECK(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
-    cuModuleUnload(m);
     renew_context();
 }
 
@@ -252,16 +241,14 @@ static void bad_metadata() {
 // allows.
 static void fragment_rounding() {
     if (machine_sm < 90) return;
-    CUmodule m = load_kernels("fragments");
+    const Kernels m("fragments");
     std::vector<double> a(32 * 8), b(32 * 4), c(32 * 4);
     unsigned state = 99;
     for (auto *v : {&a, &b, &c})
         for (double &x : *v) x = (random_bits(&state) + random_bits(&state) * 0x1p-24) * 0x1p-24 - 0.5;
     Buffer<double> da(a), db(b), dc(c);
     Buffer<unsigned> dm(32);
-    struct {
-        CUdeviceptr a, b, c, metadata;
-    } arguments = {da.pointer, db.pointer, dc.pointer, dm.pointer};
+    Operands arguments = {da.pointer, db.pointer, dc.pointer, dm.pointer};
     CHECK(launch(m, "f64_m16n8k16", {}, {32}, 0, &arguments) == CUDA_SUCCESS);
     std::vector<double> out = dc.get();
     for (int lane = 0; lane < 32; lane++)
@@ -270,18 +257,17 @@ static void fragment_rounding() {
             long double want = c[4 * lane + i];
             for (int other = 0; other < 32; other++)
                 for (int k = 0; k < 8; k++) {
-                    At in_a = a_f64_16x16(other, k);
+                    At in_a = a_16x16(other, k);
                     if (in_a.row != at.row) continue;
                     for (int third = 0; third < 32; third++)
                         for (int l = 0; l < 4; l++) {
-                            At in_b = b_f64_16x8(third, l);
+                            At in_b = b_16x8(third, l);
                             if (in_b.row == in_a.column && in_b.column == at.column)
                                 want += static_cast<long double>(a[8 * other + k]) * b[4 * third + l];
                         }
                 }
             CHECK(fabsl(out[4 * lane + i] - want) < 1e-14L);
         }
-    cuModuleUnload(m);
 }
 
 const std::vector<Test> fragment_tests = {

@@ -139,14 +139,12 @@ std::string compile_text(const std::string &text, int sm, bool ptx, int *result,
     return image;
 }
 
-CUmodule load_kernels(const char *name, const std::vector<std::string> &options) {
+Kernels::Kernels(const char *name) {
     std::string text = read_text(kernel_folder() + "/" + name + ".cu"), log;
     int result;
-    std::string image = compile_text(text, machine_sm, false, &result, &log, options);
-    CUmodule module = nullptr;
+    std::string image = compile_text(text, machine_sm, false, &result, &log);
     if (result) printf("%s.cu does not compile: %s\n", name, log.c_str());
     CHECK(result == 0 && cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr) == CUDA_SUCCESS);
-    return module;
 }
 
 CUfunction get_function(CUmodule module, const char *name) {

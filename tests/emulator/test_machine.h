@@ -82,13 +82,20 @@ void close_machine();
 // Ends the context and begins a new one, after a kernel's error.
 void renew_context();
 
-// Compiles the kernel NAME with the templates' headers; prints the log and returns null if it does
-// not compile.
 std::string read_text(const std::string &path);
 std::string kernel_folder(), template_folder();  // Under $STENTOR_SOURCE_ROOT if set.
-CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});
 std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
                          const std::vector<std::string> &options = {});
+
+// The module of kernels/NAME.cu, compiled with the templates' headers; null, after the log, if it
+// does not compile. Unloaded at the end of the scope.
+struct Kernels {
+    CUmodule module = nullptr;
+    explicit Kernels(const char *name);
+    ~Kernels() { cuModuleUnload(module); }
+    Kernels(const Kernels &) = delete;
+    operator CUmodule() const { return module; }
+};
 
 // Device memory owned by a test.
 template <class T>

@@ -69,7 +69,7 @@ static void table() {
     CHECK(file >= 0);
     setenv("STENTOR_EMULATOR_TRAFFIC", path, 1);
     CHECK(cuInit(0) == CUDA_SUCCESS);
-    CUmodule m = load_kernels("asks");
+    const Kernels m("asks");
     Buffer<double> in(std::vector<double>(64, 1.0)), out(128);
     WordArguments a = {in.pointer, out.pointer, 2};
     CHECK(launch(m, "asks", {}, {32}, 256, &a) == CUDA_SUCCESS);
@@ -87,7 +87,6 @@ static void table() {
     }
     CHECK(text.find("asks: 1 blocks") != std::string::npos);
     if (failures) printf("%s", text.c_str());
-    cuModuleUnload(m);
     unsetenv("STENTOR_EMULATOR_TRAFFIC");
     CHECK(cuInit(0) == CUDA_SUCCESS);
     close(file);

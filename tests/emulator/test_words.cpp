@@ -4,52 +4,56 @@
 
 #include "test_machine.h"
 
-static void check_launch(CUmodule m, const char *name, Size grid, Size block, unsigned shared, WordArguments *a) {
-    CHECK(launch(m, name, grid, block, shared, a) == CUDA_SUCCESS);
+// The `count` elements that a kernel writes from the input and n.
+template <class Out, class In>
+static std::vector<Out> results(CUmodule m, const char *name, Size grid, Size block, unsigned shared, size_t count,
+                                const std::vector<In> &in, int n) {
+    Buffer<In> from(in);
+    Buffer<Out> to(count);
+    WordArguments a = {from.pointer, to.pointer, n};
+    CHECK(launch(m, name, grid, block, shared, &a) == CUDA_SUCCESS);
     CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+    return to.get();
+}
+
+// The same without an input.
+template <class Out>
+static std::vector<Out> results(CUmodule m, const char *name, Size grid, Size block, unsigned shared, size_t count,
+                                int n = 0) {
+    return results<Out>(m, name, grid, block, shared, count, std::vector<int>(1), n);
 }
 
 static void barrier() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<double> in(256);
     for (int i = 0; i < 256; i++) in[i] = i * 1.5;
-    Buffer<double> from(in), to(256);
-    WordArguments a = {from.pointer, to.pointer, 256};
     for (Size block : {Size{256}, Size{16, 16}, Size{8, 32}}) {
-        check_launch(m, "reverse", {}, block, 256 * 8, &a);
-        std::vector<double> out = to.get();
+        const auto out = results<double>(m, "reverse", {}, block, 256 * 8, 256, in, 256);
         for (int i = 0; i < 256; i++) CHECK(out[i] == in[255 - i]);
     }
     int threads = 0;
     CHECK(cuFuncGetAttribute(&threads, 0, get_function(m, "reverse")) == CUDA_SUCCESS && threads == 256);
+    WordArguments a = {};
     CHECK(launch(m, "reverse", {}, {512}, 512 * 8, &a) != CUDA_SUCCESS);  // above its launch bounds
-    cuModuleUnload(m);
 }
 
 static void scan() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<double> in(1024);
     for (int i = 0; i < 1024; i++) in[i] = i % 7 - 2;
-    Buffer<double> from(in), to(1024);
-    WordArguments a = {from.pointer, to.pointer, 1024};
-    check_launch(m, "block_scan", {}, {1024}, 32 * 8, &a);
-    std::vector<double> out = to.get();
+    const auto out = results<double>(m, "block_scan", {}, {1024}, 32 * 8, 1024, in, 1024);
     double sum = 0;
     for (int i = 0; i < 1024; i++) CHECK(out[i] == (sum += in[i]));
-    cuModuleUnload(m);
 }
 
 static void shuffle_and_vote() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     CUdeviceptr table;
     size_t bytes;
     std::vector<int> values = {100, 200, 300, 400, 500, 600, 700, 800};
     CHECK(cuModuleGetGlobal_v2(&table, &bytes, m, "table") == CUDA_SUCCESS && bytes == 32);
     CHECK(cuMemcpyHtoD_v2(table, values.data(), 32) == CUDA_SUCCESS);
-    Buffer<int> to(12 * 32);
-    WordArguments a = {0, to.pointer, 0};
-    check_launch(m, "shuffles", {}, {32}, 0, &a);
-    std::vector<int> out = to.get();
+    const auto out = results<int>(m, "shuffles", {}, {32}, 0, 12 * 32);
     for (int lane = 0; lane < 32; lane++) {
         const int *o = &out[12 * lane];
         int in_half = lane % 16, partner = lane ^ 12;
@@ -66,14 +70,13 @@ static void shuffle_and_vote() {
         CHECK(o[10] == (lane < 31 ? lane + 1 : 31));
         CHECK(o[11] == (lane & 3) + 1 + values[lane & 7]);
     }
-    cuModuleUnload(m);
 }
 
 static void votes_and_atomics() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     Buffer<int> to(std::vector<int>(14, 0));
     WordArguments a = {0, to.pointer, 0};
-    check_launch(m, "votes", {50}, {64}, 0, &a);
+    CHECK(launch(m, "votes", {50}, {64}, 0, &a) == CUDA_SUCCESS && cuCtxSynchronize() == CUDA_SUCCESS);
     std::vector<int> o = to.get();
     double d;
     float f;
@@ -85,7 +88,6 @@ static void votes_and_atomics() {
     CHECK(o[2] == 50 * 2016 && o[3] == 49 && o[4] == -63 && o[5] == 0xff);
     CHECK(d == 1600 && f == 800 && u == 3200ull << 32);
     CHECK(o[12] >= 1 && o[12] <= 64 && o[13] == 7);
-    cuModuleUnload(m);
 }
 
 static double half_value(unsigned h) {
@@ -96,11 +98,8 @@ static double half_value(unsigned h) {
 }
 
 static void half_to_float() {
-    CUmodule m = load_kernels("words");
-    Buffer<float> to(65536);
-    WordArguments a = {0, to.pointer, 0};
-    check_launch(m, "halves", {256}, {256}, 0, &a);
-    std::vector<float> out = to.get();
+    const Kernels m("words");
+    const auto out = results<float>(m, "halves", {256}, {256}, 0, 65536);
     int wrong = 0;
     for (unsigned h = 0; h < 65536; h++) {
         double want = half_value(h);
@@ -109,7 +108,6 @@ static void half_to_float() {
         wrong += !good;
     }
     CHECK(wrong == 0);
-    cuModuleUnload(m);
 }
 
 // By bisection: the nearer of the two halves around f, the even one on a tie.
@@ -127,7 +125,7 @@ static unsigned nearest_half(float f) {
 }
 
 static void float_to_narrow() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<float> in;
     unsigned random = 12345;
     for (int i = 0; i < 20000; i++) {  // every exponent, with many exact ties
@@ -143,11 +141,8 @@ static void float_to_narrow() {
     for (float f : {0.0f, -0.0f, 65504.0f, 65519.996f, 65520.0f, 5.9604645e-8f, 2.9802322e-8f, 2.9802326e-8f,
                     static_cast<float>(INFINITY), static_cast<float>(-INFINITY)})
         in.push_back(f);
-    Buffer<float> from(in);
-    Buffer<unsigned> to(2 * in.size());
-    WordArguments a = {from.pointer, to.pointer, static_cast<int>(in.size())};
-    check_launch(m, "roundings", {static_cast<unsigned>(in.size() / 128 + 1)}, {128}, 0, &a);
-    std::vector<unsigned> out = to.get();
+    const int n = static_cast<int>(in.size());
+    const auto out = results<unsigned>(m, "roundings", {unsigned(n / 128 + 1)}, {128}, 0, 2 * in.size(), in, n);
     int wrong_half = 0, wrong_tf32 = 0;
     for (size_t i = 0; i < in.size(); i++) {
         wrong_half += out[2 * i] != nearest_half(in[i]);
@@ -165,85 +160,65 @@ static void float_to_narrow() {
     }
     CHECK(wrong_half == 0);
     CHECK(wrong_tf32 == 0);
-    cuModuleUnload(m);
 }
 
 static void sine_and_cosine() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<float> in;
     for (int i = -1000; i <= 1000; i++) in.push_back(static_cast<float>(i * (3.14159265358979 / 1000)));
-    Buffer<float> from(in), to(2 * in.size());
-    WordArguments a = {from.pointer, to.pointer, static_cast<int>(in.size())};
-    check_launch(m, "waves", {static_cast<unsigned>(in.size() / 128 + 1)}, {128}, 0, &a);
-    std::vector<float> out = to.get();
+    const int n = static_cast<int>(in.size());
+    const auto out = results<float>(m, "waves", {unsigned(n / 128 + 1)}, {128}, 0, 2 * in.size(), in, n);
     double worst = 0;
     for (size_t i = 0; i < in.size(); i++) {
         worst = fmax(worst, fabs(out[2 * i] - sin(static_cast<double>(in[i]))));
         worst = fmax(worst, fabs(out[2 * i + 1] - cos(static_cast<double>(in[i]))));
     }
     CHECK(worst < 1e-6 && worst > 0);
-    cuModuleUnload(m);
 }
 
 static void transpose() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<unsigned> in(4 * 32);
     for (unsigned lane = 0; lane < 32; lane++)
         for (unsigned i = 0; i < 4; i++) {
             const unsigned number = 1000 * i + 8 * (lane / 4) + 2 * (lane % 4);
             in[4 * lane + i] = number | (number + 1) << 16;
         }
-    Buffer<unsigned> from(in), to(4 * 32);
-    WordArguments a = {from.pointer, to.pointer, 0};
-    check_launch(m, "transpose", {}, {32}, 0, &a);
-    std::vector<unsigned> out = to.get();
+    const auto out = results<unsigned>(m, "transpose", {}, {32}, 0, 4 * 32, in, 0);
     for (unsigned at = 0; at < out.size(); at++) {
         const unsigned i = at / 32, row = at % 32 / 4, column = 2 * (at % 4);
         const unsigned first = 1000 * i + 8 * column + row;
         CHECK(out[at] == (first | (first + 8) << 16));
     }
-    cuModuleUnload(m);
 }
 
 static void copy_pipeline() {
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     std::vector<double> in(64 * 5);
     for (size_t i = 0; i < in.size(); i++) in[i] = sin(static_cast<double>(i));
-    Buffer<double> from(in), to(64);
-    WordArguments a = {from.pointer, to.pointer, 5};
-    check_launch(m, "pipeline", {}, {64}, 2 * 64 * 8, &a);
-    std::vector<double> out = to.get();
+    const auto out = results<double>(m, "pipeline", {}, {64}, 2 * 64 * 8, 64, in, 5);
     for (int i = 0; i < 64; i++) {
         double sum = 0;
         for (int k = 0; k < 5; k++) sum += in[64 * k + 63 - i];
         CHECK(out[i] == sum);
     }
-    cuModuleUnload(m);
 }
 
 static void block_and_thread_places() {
-    CUmodule m = load_kernels("words");
-    Buffer<unsigned> to(3 * 5 * 7 * 4 * 2 * 3);
-    WordArguments a = {0, to.pointer, 0};
-    check_launch(m, "places", {3, 5, 7}, {4, 2, 3}, 0, &a);
-    std::vector<unsigned> out = to.get();
+    const Kernels m("words");
+    const auto out = results<unsigned>(m, "places", {3, 5, 7}, {4, 2, 3}, 0, 3 * 5 * 7 * 4 * 2 * 3);
     for (unsigned i = 0; i < out.size(); i++) CHECK(out[i] == i / 24 * 1000 + i % 24);
-    cuModuleUnload(m);
 }
 
 static void early_leavers() {
-    CUmodule m = load_kernels("words");
-    Buffer<int> to(100);
-    WordArguments a = {0, to.pointer, 100};
-    check_launch(m, "early", {}, {160}, 400, &a);
-    std::vector<int> out = to.get();
+    const Kernels m("words");
+    const auto out = results<int>(m, "early", {}, {160}, 400, 100, 100);
     for (int i = 0; i < 100; i++) CHECK(out[i] == 99 - i);
-    cuModuleUnload(m);
 }
 
 static void clusters() {
     if (machine_sm < 90) return;
-    CUmodule m = load_kernels("words");
+    const Kernels m("words");
     for (unsigned size : {1, 2, 4, 8})
         for (unsigned threads : {32, 96, 17}) {
             const unsigned blocks = 24, count = 4 * threads;
@@ -260,7 +235,6 @@ static void clusters() {
         }
     WordArguments a = {};
     CHECK(launch_clusters(m, "cluster_turn", 4, {6}, {32}, 512, &a) == CUDA_ERROR_INVALID_CLUSTER_SIZE);
-    cuModuleUnload(m);
 }
 
 const std::vector<Test> word_tests = {
