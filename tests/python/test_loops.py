@@ -1,4 +1,7 @@
-"""Rare layouts against loops and scipy: several batches, tiny arrays, overlapping outputs."""
+"""Steps of the definition, and rare layouts (several batches, tiny arrays, overlapping outputs),
+against loops and scipy."""
+import itertools
+import math
 import unittest
 
 import numpy as np
@@ -7,6 +10,37 @@ from scipy import ndimage
 import stentor
 
 RNG = np.random.default_rng(0)
+MODES = ['wrap', 'constant', 'nearest', 'reflect', 'mirror']
+
+
+class Steps(unittest.TestCase):
+    """The reference implementation, against filters of scipy that are applied as often."""
+
+    def check(self, x, stencil, boundary, steps, filtered):
+        expected = x
+        for _ in range(steps):
+            expected = filtered(expected)
+        ours = stentor.Plan(x.shape, stencil, boundary=boundary, steps=steps, device='host', strategy='host')(x)
+        off = np.linalg.norm(ours - expected) / np.linalg.norm(expected)
+        self.assertLessEqual(off, 1e-13 * (1 + math.log2(steps)))
+
+    def test_correlate(self):
+        rng = np.random.default_rng(1)
+        shapes = [(1,), (7,), (101,), (1, 9), (13, 7), (31, 53), (3, 5, 7), (9, 1, 11), (17, 13, 33)]
+        for shape, mode, steps in itertools.product(shapes, MODES, (1, 2, 7, 40)):
+            weights = rng.uniform(-1, 1, [2 * rng.integers(0, min(n, 4) + 1) + 1 for n in shape])
+            weights /= np.abs(weights).sum()  # so that no mode grows
+            value = float(rng.uniform(-1, 1))
+            with self.subTest(shape=shape, mode=mode, taps=weights.shape, steps=steps):
+                self.check(rng.uniform(-1, 1, shape), weights, f'constant={value!r}' if mode == 'constant' else mode, steps,
+                           lambda x: ndimage.correlate(x, weights, mode=mode, cval=value))
+
+    def test_gaussian(self):
+        for modes in itertools.product([mode for mode in MODES if mode != 'constant'], repeat=2):
+            for sigma, steps in ((0.5, 1), (1.5, 3)):
+                with self.subTest(modes=modes, sigma=sigma):
+                    self.check(RNG.uniform(-1, 1, (23, 37)), f'gaussian-2d:sigma={sigma},truncate=3', list(modes), steps,
+                               lambda x: ndimage.gaussian_filter(x, sigma, mode=modes, truncate=3))
 
 
 class Loops(unittest.TestCase):
@@ -52,17 +86,16 @@ class Loops(unittest.TestCase):
 
     def test_taps_that_fold_more_than_once(self):
         x = np.array([1.0, 2.0, 4.0])
-        for mode in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
+        for mode in MODES:
             for w in (np.arange(1.0, 8.0), np.ones(7), np.arange(1.0, 14.0)):
                 np.testing.assert_allclose(stentor.correlate(x, w, mode=mode), ndimage.correlate(x, w, mode=mode), atol=1e-12, err_msg=mode)
 
     def test_corners_of_an_array_smaller_than_its_weights(self):
         x = np.array([[1.0, 2.0], [4.0, 8.0]])
         w = RNG.standard_normal((7, 7))
-        for a in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
-            for b in ('mirror', 'reflect', 'wrap', 'nearest', 'constant'):
-                expected = ndimage.correlate(np.pad(np.pad(x, [(9, 9), (0, 0)], **self.padding(a)), [(0, 0), (9, 9)], **self.padding(b)), w)[9:-9, 9:-9]
-                np.testing.assert_allclose(stentor.correlate(x, w, mode=[a, b]), expected, atol=1e-12, err_msg=f'{a}, {b}')
+        for a, b in itertools.product(MODES, repeat=2):
+            expected = ndimage.correlate(np.pad(np.pad(x, [(9, 9), (0, 0)], **self.padding(a)), [(0, 0), (9, 9)], **self.padding(b)), w)[9:-9, 9:-9]
+            np.testing.assert_allclose(stentor.correlate(x, w, mode=[a, b]), expected, atol=1e-12, err_msg=f'{a}, {b}')
 
     def test_corners_past_constant_sides_have_the_constant_of_the_slowest_axis(self):
         # Of the 191 x 191 taps, which are more than one sum takes, 2 rows and 2 columns are inside.
