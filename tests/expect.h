@@ -13,6 +13,8 @@ static stn_error error;
         cr_assert_eq((call), (status), "another status: %s", error.message);                                           \
         cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
     } while (0)
+/* The call fails because of an invalid argument. */
+#define REFUSED(call, words) FAILS(call, STN_ERROR_INVALID_ARGUMENT, words)
 
 /* A context that stores nothing on disk; the test is skipped if there is no such device. */
 static inline stn_context *context_on(int device) {

@@ -1,17 +1,17 @@
 /* Helpers of the cache's tests; see helpers.h. */
 #include "helpers.h"
 
-#include <criterion/criterion.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../expect.h"
 
 char *make_temp_folder(void) {
     char *path = strdup("/tmp/stentor-cache-test-XXXXXX");
@@ -199,9 +199,8 @@ char *entry_at(unsigned number) {
 
 stn_cache *open_cache(const char *path, counting_log *log) {
     stn_cache *opened;
-    stn_error error = {0};
     stn_cache_options options = {.dir = path, .logger = log ? &log->logger : NULL};
-    cr_assert_eq(stn_cache_open(&options, &opened, &error), STN_OK, "%s", error.message);
+    OK(stn_cache_open(&options, &opened, &error));
     return opened;
 }
 

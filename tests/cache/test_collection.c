@@ -1,14 +1,13 @@
 /* Collecting and listing the folder: caps, least recently used first, temporary files, checking,
  * clearing. */
-#include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "helpers.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
@@ -198,15 +197,13 @@ Test(collection, a_prefix_resolves_to_one_key) {
     open_capped(0, 0);
     for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);
     stn_key key = key_of_number(9), found;
-    stn_error error = {0};
     char hex[65];
     stn_key_hex(&key, hex);
-    cr_assert_eq(stn_cache_resolve(cache, hex, &found, &error), STN_OK, "%s", error.message);
+    OK(stn_cache_resolve(cache, hex, &found, &error));
     hex[10] = '\0';
-    cr_assert_eq(stn_cache_resolve(cache, hex, &found, &error), STN_OK, "%s", error.message);
+    OK(stn_cache_resolve(cache, hex, &found, &error));
     cr_assert(!memcmp(&key, &found, sizeof key));
     cr_assert_eq(stn_cache_resolve(cache, "abc", &found, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_assert_eq(stn_cache_resolve(cache, "nothex", &found, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_assert_eq(stn_cache_resolve(cache, "0123456789abcdef", &found, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_assert_not_null(strstr(error.message, "0 stored kernels"), "%s", error.message);
+    REFUSED(stn_cache_resolve(cache, "0123456789abcdef", &found, &error), "0 stored kernels");
 }

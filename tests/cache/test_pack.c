@@ -1,11 +1,10 @@
 /* Packs: entries come out as they went in; every change of a byte and every truncation is detected;
  * merging; the cache searches packs first. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "cache/pack.h"
 #include "cache/signature.h"
 #include "helpers.h"
@@ -36,8 +35,7 @@ static bool pack_has(const stn_pack *pack, unsigned number) {
     stn_entry entry;
     size_t index;
     if (!stn_pack_find(pack, &source, &index)) return false;
-    stn_error error = {0};
-    cr_assert_eq(stn_pack_read(pack, index, &key, &entry, &error), STN_OK, "%s", error.message);
+    OK(stn_pack_read(pack, index, &key, &entry, &error));
     cr_assert(!memcmp(&key, &wanted, sizeof key) && entry_is_of_number(&entry, number));
     stn_entry_clear(&entry);
     return true;
@@ -84,7 +82,6 @@ static bool all_well(const unsigned char *data, size_t size) {
     unsigned char *exact = malloc(size ? size : 1);
     memcpy(exact, data, size);
     stn_pack *pack = NULL;
-    stn_error error = {0};
     stn_status status = stn_pack_open_memory(exact, size, &pack, &error);
     if (status == STN_OK) status = stn_pack_verify(pack, &error);
     if (status != STN_OK) cr_assert(status == STN_ERROR_FORMAT && strstr(error.message, "in memory"));
@@ -167,9 +164,7 @@ Test(pack, a_future_version_is_named) {
     unsigned char *data = pack_of(0, 1, 10, &size);
     stn_put32(data + STN_PACK_AT_VERSION, 9);
     stn_pack *pack;
-    stn_error error = {0};
-    cr_assert_eq(stn_pack_open_memory(data, size, &pack, &error), STN_ERROR_FORMAT);
-    cr_assert_not_null(strstr(error.message, "version 9"), "%s", error.message);
+    FAILS(stn_pack_open_memory(data, size, &pack, &error), STN_ERROR_FORMAT, "version 9");
     cr_assert_not_null(strstr(error.message, "stentor pack build"), "%s", error.message);
     free(data);
 }
@@ -184,7 +179,6 @@ static void put_pack(stn_pack_writer *writer, const char *path) {
 
 Test(pack, files_are_read_and_merged) {
     char *path[3];
-    stn_error error = {0};
     stn_pack *pack[3];
     stn_pack_writer *writer;
     for (unsigned i = 0; i < 3; i++) path[i] = in_dir(i == 0 ? "a.stnpack" : i == 1 ? "b.stnpack" : "c.stnpack");
@@ -193,18 +187,17 @@ Test(pack, files_are_read_and_merged) {
         for (unsigned k = 0; k < 4; k++) add_number(writer, 3 * i + k, 30);
         put_pack(writer, path[i]);
         stn_pack_writer_destroy(writer);
-        cr_assert_eq(stn_pack_open(path[i], &pack[i], &error), STN_OK, "%s", error.message);
+        OK(stn_pack_open(path[i], &pack[i], &error));
         cr_assert_str_eq(stn_pack_name(pack[i]), path[i]);
     }
     cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
-    for (unsigned i = 0; i < 2; i++) cr_assert_eq(stn_pack_add_pack(writer, pack[i], &error), STN_OK);
+    for (unsigned i = 0; i < 2; i++) OK(stn_pack_add_pack(writer, pack[i], &error));
     put_pack(writer, path[2]);
-    cr_assert_eq(stn_pack_open(path[2], &pack[2], &error), STN_OK);
+    OK(stn_pack_open(path[2], &pack[2], &error));
     cr_assert_eq(stn_pack_count(pack[2]), 7);
     for (unsigned i = 0; i < 8; i++) cr_assert_eq(pack_has(pack[2], i), i < 7);
     char *nowhere = in_dir("absent/d.stnpack");
-    cr_assert_eq(stn_pack_open(nowhere, &pack[0], &error), STN_ERROR_IO);
-    cr_assert_not_null(strstr(error.message, nowhere));
+    FAILS(stn_pack_open(nowhere, &pack[0], &error), STN_ERROR_IO, nowhere);
     cr_assert_eq(stn_pack_open(dir, &pack[0], &error), STN_ERROR_IO);
     for (unsigned i = 0; i < 3; i++) stn_pack_close(pack[i]);
     stn_pack_writer_destroy(writer);
@@ -213,7 +206,6 @@ Test(pack, files_are_read_and_merged) {
 /* A pack that lacks a kernel, because of its size or for lack of memory, must not be finished. */
 Test(pack, is_not_finished_if_a_kernel_could_not_be_added) {
     stn_pack_writer *writer;
-    stn_error error = {0};
     void *data = NULL;
     size_t size;
     cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
@@ -224,8 +216,7 @@ Test(pack, is_not_finished_if_a_kernel_could_not_be_added) {
     cr_assert_eq(stn_pack_add(writer, &key, &too_large, NULL), STN_ERROR_FORMAT);
     stn_entry_clear(&entry);
     add_number(writer, 3, 50);
-    cr_assert_eq(stn_pack_finish(writer, &data, &size, &error), STN_ERROR_FORMAT);
-    cr_assert_not_null(strstr(error.message, "lacks a kernel"), "%s", error.message);
+    FAILS(stn_pack_finish(writer, &data, &size, &error), STN_ERROR_FORMAT, "lacks a kernel");
     cr_assert_null(data);
     stn_pack_writer_destroy(writer);
 }
@@ -239,7 +230,6 @@ Test(pack, survives_truncation_while_open) {
     cr_assert_eq(stn_pack_open(path, &pack, NULL), STN_OK);
     memset(data, 0xaa, size);
     write_file(path, data, size);
-    stn_error error = {0};
     cr_assert_eq(stn_pack_verify(pack, &error), STN_ERROR_FORMAT);
     cr_assert_eq(truncate(path, 0), 0);
     cr_assert_eq(stn_pack_verify(pack, &error), STN_ERROR_FORMAT);
@@ -313,11 +303,9 @@ Test(pack, skips_a_damaged_entry_with_one_warning) {
 
 Test(pack, an_unusable_pack_is_an_error) {
     stn_cache *cache;
-    stn_error error = {0};
     const char *packs[] = {"/nowhere/kernels.stnpack", NULL};
     stn_cache_options options = {.dir = ":memory:", .packs = packs};
-    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_IO);
-    cr_assert_not_null(strstr(error.message, packs[0]), "%s", error.message);
+    FAILS(stn_cache_open(&options, &cache, &error), STN_ERROR_IO, packs[0]);
     options = (stn_cache_options){.dir = ":memory:", .pack_data = "nonsense", .pack_size = 8};
     cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
 }
@@ -348,7 +336,6 @@ Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
     write_file(path, data, size);
     const char *key = sign_file(path);
     unsigned char *signature = read_file(name, &signature_size);
-    stn_error error = {0};
     stn_pack *pack;
     for (size_t i = 0; i < size + signature_size; i++) {
         unsigned char *const changed = i < size ? &data[i] : &signature[i - size];
@@ -362,15 +349,14 @@ Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
     write_file(name, signature, signature_size);
     const char *packs[] = {path, NULL};
     stn_cache_options options = {.dir = ":memory:", .packs = packs, .trust = key};
-    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
+    OK(stn_cache_open(&options, &cache, &error));
     memset(data, 0, size);
     write_file(path, data, size);
     cr_expect_eq(find_source(cache, 1), IN_PACK, "it is held in memory");
     close_cache();
     cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
     unlink(name);
-    cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
-    cr_expect_not_null(strstr(error.message, "is not signed"), "%s", error.message);
+    FAILS(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT, "is not signed");
     free(data), free(signature);
 }
 

@@ -1,15 +1,14 @@
 /* Only proven damage is removed: entries that cannot be read now (no memory, no file handles, no
  * permission) are left, and so is a file that has replaced a damaged one. Linked so that the
  * cache's allocations go through this file. */
-#include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "cache/wisdom.h"
 #include "helpers.h"
 
@@ -52,8 +51,7 @@ static stn_status add_wisdom(unsigned number, int failing, stn_error *error) {
 static size_t count_wisdom(void) {
     stn_wisdom wisdom;
     struct stat seen;
-    stn_error error = {0};
-    cr_assert_eq(stn_wisdom_read(&cache->folder, &wisdom, &seen, &error), STN_OK, "%s", error.message);
+    OK(stn_wisdom_read(&cache->folder, &wisdom, &seen, &error));
     const size_t count = wisdom.count;
     stn_wisdom_clear(&wisdom);
     return count;
@@ -85,7 +83,6 @@ Test(repair, verify_keeps_entries_if_memory_is_short) {
     int failures = 0, unread = 0;
     for (bool failed = true; failed; failures++) {
         stn_cache_collection counts;
-        stn_error error = {0};
         allocations_left = failures;
         stn_status status = stn_cache_verify(cache, &counts, &error);
         failed = allocations_left < 0;
@@ -105,7 +102,6 @@ Test(repair, wisdom_stays_whole_if_memory_is_short) {
     size_t there = 1;
     int failures = 0;
     for (bool failed = true; failed; failures++) {
-        stn_error error = {0};
         const stn_status status = add_wisdom(2 + (unsigned)failures, failures, &error);
         failed = allocations_left < 0;
         allocations_left = -1;

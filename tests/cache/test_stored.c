@@ -51,7 +51,7 @@ Test(stored, uses_a_stored_candidate_if_the_best_is_not_stored) {
     cr_assert(worst > 0, "this problem has one candidate only");
     stn_candidate chosen = plan->ranking[worst].candidate;
     plan->candidate = chosen;
-    cr_assert_eq(plan->ranking[worst].strategy->prepare(plan, &error), STN_OK, "%s", error.message);
+    OK(plan->ranking[worst].strategy->prepare(plan, &error));
     stn_plan_destroy(plan);
     cr_assert_eq(stn_pack_writer_count(writer), 1);
     cr_assert_eq(stn_pack_finish(writer, &pack, &size, NULL), STN_OK);

@@ -1,13 +1,12 @@
 /* Folders that others could have written are refused with one warning; unusable folders cost one
  * warning. The program continues in either case. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "helpers.h"
 
 enum { NOBODY = 65534 };
@@ -28,9 +27,7 @@ static void expect_refused(const char *path, const char *reason) {
     cr_assert_null(cache->folder.path);
     cr_assert_str_eq(stn_cache_dir_problem(cache), heard.last);
     stn_cache_collection counts;
-    stn_error error = {0};
-    cr_assert_eq(stn_cache_clear(cache, &counts, &error), STN_ERROR_IO);
-    cr_assert_not_null(strstr(error.message, reason), "%s", error.message);
+    FAILS(stn_cache_clear(cache, &counts, &error), STN_ERROR_IO, reason);
     close_cache();
 }
 

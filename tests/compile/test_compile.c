@@ -1,15 +1,13 @@
 /* Compiles text to PTX and cubin with the real NVRTC; skipped without one. */
-#include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "compile/compiler.h"
 
 static stn_compiler *compiler;
-static stn_error error;
 static char said[65536];
 
 static void hear(void *user, stn_log_level level, const char *message) {
@@ -18,9 +16,7 @@ static void hear(void *user, stn_log_level level, const char *message) {
     strcat(user, "\n");
 }
 static const stn_logger logger = {hear, said};
-static void open_compiler(void) {
-    cr_assert_eq(stn_compiler_open(&logger, &compiler, &error), STN_OK, "%s", error.message);
-}
+static void open_compiler(void) { OK(stn_compiler_open(&logger, &compiler, &error)); }
 static void close_compiler(void) { stn_compiler_close(compiler); }
 TestSuite(compile, .init = open_compiler, .fini = close_compiler);
 
@@ -39,7 +35,7 @@ static stn_compile_request request_for(int sm) {
 Test(compile, ptx_and_cubin_of_one_compile) {
     stn_compile_request request = request_for(90);
     stn_compile_output output;
-    cr_assert_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+    OK(stn_compile(compiler, &request, &output, &error));
     cr_assert(output.ptx && output.cubin);
     cr_expect_eq(output.ptx_size, strlen(output.ptx));
     cr_expect(strstr(output.ptx, ".target sm_90") && strstr(output.ptx, ".entry twice("), "%s", output.ptx);
@@ -51,7 +47,7 @@ Test(compile, a_chip_of_the_future_gets_ptx_only) {
     stn_compile_request request = request_for(stn_compiler_newest_sm(compiler) + 77);
     stn_compile_output output;
     char target[32], warning[64];
-    cr_assert_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+    OK(stn_compile(compiler, &request, &output, &error));
     snprintf(warning, sizeof warning, "knows no sm_%d: it makes PTX for sm_%d", request.sm,
              stn_compiler_newest_sm(compiler));
     cr_expect(strstr(said, warning), "the log: %s", said);
@@ -75,15 +71,13 @@ Test(compile, too_much_shared_memory_is_unsupported) {
     request.source =
         "extern \"C\" __global__ void k(int *a) { __shared__ int b[1 << 14]; b[a[1]] = 1; a[0] = b[a[2]]; }";
     stn_compile_output output;
-    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_UNSUPPORTED);
-    cr_expect(strstr(error.message, "too much shared data"), "%s", error.message);
+    FAILS(stn_compile(compiler, &request, &output, &error), STN_ERROR_UNSUPPORTED, "too much shared data");
 }
 Test(compile, a_missing_include) {
     stn_compile_request request = request_for(80);
     request.header_count = 1;
     stn_compile_output output;
-    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
-    cr_expect(strstr(error.message, "params.cuh"), "%s", error.message);
+    FAILS(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE, "params.cuh");
 }
 Test(compile, an_unknown_option) {
     const char *options[] = {"--no-such-option"};
@@ -91,15 +85,14 @@ Test(compile, an_unknown_option) {
     request.options = options;
     request.option_count = 1;
     stn_compile_output output;
-    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
-    cr_expect(strstr(error.message, "no-such-option"), "%s", error.message);
+    FAILS(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE, "no-such-option");
 }
 
 /* Every template compiles with params.cuh's defaults, and every header alone, for each kind of
  * chip. */
 Test(compile, embedded_templates) {
     stn_templates set;
-    cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);
+    OK(stn_templates_load(&set, &error));
     for (size_t i = 0; i < set.count; i++) {
         char text[256];
         bool kernel = !strstr(set.list[i].name, ".cuh");
@@ -110,7 +103,7 @@ Test(compile, embedded_templates) {
             stn_compile_request request = {
                 "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count, chips[c], NULL};
             stn_compile_output output;
-            cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+            OK(stn_compile(compiler, &request, &output, &error));
             cr_expect(!kernel || (output.ptx && strstr(output.ptx, ".entry")), "%s holds no kernel", set.list[i].name);
             stn_compile_output_free(&output);
         }

@@ -1,16 +1,14 @@
 /* Where NVRTC is searched for, in which order, and the message if none is usable. With fake
  * libraries; needs no toolkit. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "compile/compiler.h"
 #include "compile/library.h"
 
 static char home[64];
 static stn_compiler *compiler;
-static stn_error error;
 
 /* Runs a shell command; H is the test's own folder. */
 static void shell(const char *command) {
@@ -36,7 +34,7 @@ static void expect_found(const char *below_home) {
     snprintf(path, sizeof path, "%s/%s", home, below_home);
     cr_assert(stn_compiler_locate(&place), "%s was not located", path);
     cr_expect_str_eq(place.path, path);
-    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    OK(stn_compiler_open(NULL, &compiler, &error));
     cr_expect_str_eq(stn_compiler_path(compiler), path);
     cr_expect_str_eq(stn_compiler_identity(compiler), place.identity);
     stn_compiler_close(compiler);
@@ -94,7 +92,7 @@ Test(search, a_too_old_library_is_skipped) {
           "cp $NEW $H/path/libnvrtc.so.12");
     set("VIRTUAL_ENV", "venv");
     set("LD_LIBRARY_PATH", "path");
-    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    OK(stn_compiler_open(NULL, &compiler, &error));
     cr_expect(strstr(stn_compiler_path(compiler), "/path/libnvrtc.so.12"), "%s", stn_compiler_path(compiler));
     stn_compiler_close(compiler);
 }
@@ -153,16 +151,14 @@ Test(search, advice_names_the_wheel) {
 }
 Test(search, chips) {
     setenv("STENTOR_NVRTC_PATH", NEW_NVRTC, 1);
-    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    OK(stn_compiler_open(NULL, &compiler, &error));
     cr_expect_eq(stn_compiler_newest_sm(compiler), 90);
     cr_expect(stn_compiler_knows(compiler, 80) && !stn_compiler_knows(compiler, 86));
     stn_compile_request request = {.name = "k.cu", .source = "", .sm = 70};
     stn_compile_output output;
-    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER);
-    cr_expect(strstr(error.message, "sm_75 and newer, not for sm_70"), "%s", error.message);
+    FAILS(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER, "sm_75 and newer, not for sm_70");
     request.sm = 80;
-    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER);
-    cr_expect(strstr(error.message, "libnvrtc-builtins.so.12.3"), "%s", error.message);
+    FAILS(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER, "libnvrtc-builtins.so.12.3");
     stn_compiler_close(compiler);
 }
 Test(search, build_ids) {

@@ -1,10 +1,9 @@
 /* Each allocation on the way to a kernel, and to a description, fails once: the result is a status
  * and a message, no device or module is left open, and nothing leaks (the sanitizer build checks
  * that). Linked so that the library's allocations go through this file. */
-#include <criterion/criterion.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "base/error.h"
 #include "context/compile_batch.h"
 #include "context/context.h"
@@ -45,7 +44,6 @@ static stn_status all_the_way(stn_error *error) {
  * effect on the result. */
 static int fail_each(void) {
     for (int failures = 0;; failures++) {
-        stn_error error = {0};
         left = failures;
         stn_status status = all_the_way(&error);
         bool failed = left < 0;
@@ -66,19 +64,17 @@ Test(want, of_memory_with_a_cold_cache) {
     cr_expect_gt(fail_each(), 30);
 }
 Test(want, of_memory_with_a_warm_cache) {
-    stn_error error = {0};
-    cr_assert_eq(all_the_way(&error), STN_OK, "%s", error.message);
+    OK(all_the_way(&error));
     cr_expect_gt(fail_each(), 30);
 }
 
 Test(want, of_memory_for_the_list_of_a_batch) {
     stn_context *context;
-    stn_error error = {0};
     stn_kernel *kernel;
-    cr_assert_eq(stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error), STN_OK);
+    OK(stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error));
     stn_compile_batch *batch = stn_compile_batch_create(context);
     stn_kernel_set set = {.context = context, .batch = batch};
-    cr_assert_eq(stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, &error), STN_OK);
+    OK(stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, &error));
     left = 0;
     cr_expect_eq(stn_compile_batch_try(batch, &error), STN_ERROR_OUT_OF_MEMORY, "%s", error.message);
     cr_expect_eq(stand_ins_compiles(), 0);

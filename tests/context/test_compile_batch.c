@@ -1,11 +1,11 @@
 /* Compile batches: missing kernels are collected and not compiled, then each is compiled once;
  * other threads that ask meanwhile get the real kernel. With a fake driver and NVRTC. */
-#include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "context/compile_batch.h"
 #include "context/context.h"
 #include "context/kernel.h"
@@ -13,13 +13,12 @@
 
 static stn_context *context;
 static stn_kernel_set set;
-static stn_error error;
 static const char *const texts[] = {"#pragma once\nint a;\n", "#pragma once\nint b;\n", "#pragma once\nint c;\n"};
 
 static void start(void) {
     stand_ins_start();
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    OK(stn_context_create(&options, &context, &error));
     set.context = context;
 }
 static void end(void) {
@@ -32,7 +31,7 @@ TestSuite(gather, .init = start, .fini = end);
 
 static stn_kernel *get(int i) {
     stn_kernel *kernel = NULL;
-    cr_assert_eq(stn_kernel_get(&set, "direct_tile", texts[i], &kernel, &error), STN_OK, "%s", error.message);
+    OK(stn_kernel_get(&set, "direct_tile", texts[i], &kernel, &error));
     return kernel;
 }
 
@@ -62,7 +61,7 @@ Test(gather, collects_missing_kernels_and_compiles_each_once) {
     const double one = stn_compile_seconds("direct_tile", "");
     cr_expect(stn_compile_batch_seconds(gather) >= one && stn_compile_batch_seconds(gather) < 2 * one,
               "on two of three threads");
-    cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
+    OK(stn_compile_batch_try(gather, &error));
     cr_expect_eq(stand_ins_compiles(), 3);
     stn_compile_batch_free(gather);
     for (int i = 0; i < 3; i++) cr_expect_not_null(get(i)->module);
@@ -100,11 +99,11 @@ Test(gather, does_not_load_what_another_process_stored_meanwhile) {
     stn_kernel *kernel;
     get(0);
     cr_expect_eq(end_batch(gather), 1u);
-    cr_assert_eq(stn_context_create(&options, &others.context, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_kernel_get(&others, "direct_tile", texts[0], &kernel, &error), STN_OK, "%s", error.message);
+    OK(stn_context_create(&options, &others.context, &error));
+    OK(stn_kernel_get(&others, "direct_tile", texts[0], &kernel, &error));
     stn_kernel_set_clear(&others);
     stn_context_destroy(others.context);
-    cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
+    OK(stn_compile_batch_try(gather, &error));
     stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 1, "it is found");
     cr_expect_eq(fake->modules, 0, "loading would end a capture");
@@ -122,7 +121,7 @@ Test(gather, compiles_without_the_device) {
     stn_compile_batch *gather = record();
     get(0), get(1);
     cr_expect_eq(end_batch(gather), 2u);
-    cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
+    OK(stn_compile_batch_try(gather, &error));
     stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 2);
     cr_expect_eq(fake->modules, 0, "nothing is loaded before someone wants it");
@@ -177,7 +176,7 @@ Test(gather, background_compiles_are_waited_for) {
     cr_expect_not_null(get(0)->module);
     stn_background_compile_end(ahead, false);
     cr_expect(atomic_load(&gather->finished));
-    cr_expect_eq(stn_compile_batch_result(gather, &error), STN_OK);
+    OK(stn_compile_batch_result(gather, &error));
     stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 2, "each once");
 }
@@ -209,7 +208,7 @@ Test(gather, batches_share_kernels) {
     stn_compile_batches_run(context, batches, 2);
     cr_expect_eq(stand_ins_compiles(), 3, "each once");
     for (int i = 0; i < 2; i++) {
-        cr_expect_eq(stn_compile_batch_result(batches[i], &error), STN_OK, "%s", error.message);
+        OK(stn_compile_batch_result(batches[i], &error));
         stn_compile_batch_free(batches[i]);
     }
 }
@@ -231,7 +230,7 @@ Test(gather, a_cancelled_batch_takes_no_kernel_from_another) {
     stn_compile_batch_cancel(batches[0]);
     stn_compile_batches_run(context, batches, 2);
     cr_expect_neq(stn_compile_batch_result(batches[0], &error), STN_OK);
-    cr_expect_eq(stn_compile_batch_result(batches[1], &error), STN_OK);
+    OK(stn_compile_batch_result(batches[1], &error));
     cr_expect_eq(stand_ins_compiles(), 2, "those of the second");
     for (int i = 0; i < 2; i++) stn_compile_batch_free(batches[i]);
 }
@@ -248,7 +247,7 @@ Test(gather, belongs_to_one_set) {
     stn_compile_batch *gather = record();
     stn_kernel_set other = {.context = context};
     stn_kernel *theirs = NULL;
-    cr_assert_eq(stn_kernel_get(&other, "direct_tile", texts[0], &theirs, &error), STN_OK);
+    OK(stn_kernel_get(&other, "direct_tile", texts[0], &theirs, &error));
     stn_kernel_set_clear(&other);
     cr_expect_not_null(theirs->module);
     cr_expect_eq(get(0), theirs);
@@ -261,7 +260,7 @@ Test(gather, fails_at_once_without_a_compiler) {
     stn_kernel_set_clear(&set);
     stn_context_destroy(context); /* It has opened an NVRTC, as nothing is stored. */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    OK(stn_context_create(&options, &context, &error));
     set.context = context;
     stn_compile_batch *gather = record();
     stn_kernel *kernel;

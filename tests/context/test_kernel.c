@@ -1,13 +1,12 @@
 /* From (template, params) to a kernel: memory, packs, disk, NVRTC, driver, and each of them missing
  * or failing. With a fake driver and NVRTC, and the real cache. */
-#include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "stand_ins.h"
@@ -15,7 +14,6 @@
 static stn_context *context;
 static stn_kernel_set set;
 static stn_kernel *kernel;
-static stn_error error;
 static stn_cache_stats stats;
 
 TestSuite(kernel, .init = stand_ins_start, .fini = stand_ins_end);
@@ -23,7 +21,7 @@ TestSuite(kernel, .init = stand_ins_start, .fini = stand_ins_end);
 static const char *const params = "#pragma once\nconstexpr int ANSWER = 42;\n";
 
 static void open_with(stn_context_options options) {
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    OK(stn_context_create(&options, &context, &error));
     set.context = context;
 }
 static void open_gpu(void) { open_with((stn_context_options){.device = STN_DEVICE_CUDA(0)}); }
@@ -98,7 +96,7 @@ Test(kernel, unloaded_when_nobody_holds_it) {
 Test(kernel, plans_hold_their_kernels) {
     open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"});
     stn_stencil *stencil;
-    cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, &error), STN_OK);
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
     stn_plan *old = NULL, *plan;
     stn_kernel_info before, now;
     for (size_t n = 8; n < 700; n++) {
@@ -109,13 +107,13 @@ Test(kernel, plans_hold_their_kernels) {
         if (stn_plan_create(context, &p, &options, &plan, &error) != STN_OK) continue;
         if (!old) {
             old = plan;
-            cr_assert_eq(stn_plan_kernel(old, 0, &before, &error), STN_OK);
+            OK(stn_plan_kernel(old, 0, &before, &error));
         } else
             stn_plan_destroy(plan);
         cr_assert_leq(fake->modules, 300);
     }
     cr_assert_gt(stand_ins_compiles(), 300, "%d", (int)stand_ins_compiles());
-    cr_assert_eq(stn_plan_kernel(old, 0, &now, &error), STN_OK);
+    OK(stn_plan_kernel(old, 0, &now, &error));
     cr_expect_eq(now.cubin, before.cubin);
     cr_expect_str_eq(now.ptx, "PTX made up");
     stn_plan_destroy(old);
@@ -126,7 +124,7 @@ Test(kernel, plans_hold_their_kernels) {
 Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
-    cr_assert_eq(stn_kernel_get(&set, "direct_line", params, &kernel, &error), STN_OK);
+    OK(stn_kernel_get(&set, "direct_line", params, &kernel, &error));
     cr_expect_eq(stand_ins_compiles(), 2, "the template's name");
     close_context();
     open_with((stn_context_options){.arch = "sm_80"});
@@ -166,12 +164,12 @@ Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
     stn_pack_writer *writer;
     void *pack;
     size_t size;
-    cr_assert_eq(stn_pack_writer_create(&writer, &error), STN_OK);
+    OK(stn_pack_writer_create(&writer, &error));
     open_with((stn_context_options){.arch = "sm_90"});
     stn_cache_record(context->cache, writer);
     expect_kernel(params);
     close_context();
-    cr_assert_eq(stn_pack_finish(writer, &pack, &size, &error), STN_OK, "%s", error.message);
+    OK(stn_pack_finish(writer, &pack, &size, &error));
     stn_pack_writer_destroy(writer);
 
     open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .pack_data = pack, .pack_size = size});
@@ -217,8 +215,7 @@ Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
 }
 Test(kernel, errors_are_passed_on) {
     open_gpu();
-    cr_expect_eq(stn_kernel_get(&set, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
-    cr_expect(strstr(error.message, "no_such.cu"), "%s", error.message);
+    FAILS(stn_kernel_get(&set, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL, "no_such.cu");
     setenv("FAKE_NVRTC_LOG", "", 1);
     cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
     cr_expect(strstr(error.message, "builtins"), "%s", error.message);

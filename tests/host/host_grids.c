@@ -1,11 +1,10 @@
 /* Helpers of the host's tests; see host_grids.h. */
 #include "host_grids.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "base/half.h"
 
 /* A linear congruential generator, of which only the high bits are used. */
@@ -21,13 +20,12 @@ int64_t random_int(uint64_t *state, int64_t low, int64_t high) {
 }
 
 stn_task make_task(int rank, size_t ntaps, const stn_tap *taps, stn_problem problem) {
-    stn_error error = {0};
     stn_stencil *stencil;
     stn_task task;
-    cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &stencil, &error), STN_OK, "%s", error.message);
+    OK(stn_stencil_create(rank, ntaps, taps, &stencil, &error));
     problem.struct_size = sizeof problem;
     problem.stencil = stencil;
-    cr_assert_eq(stn_task_make(&problem, &task, &error), STN_OK, "%s", error.message);
+    OK(stn_task_make(&problem, &task, &error));
     stn_stencil_destroy(stencil);
     return task;
 }
@@ -55,9 +53,8 @@ void *poisoned(stn_dtype dtype, int64_t elements) {
 }
 
 void run(const stn_task *task, int threads, const void *in, void *out) {
-    stn_error error = {0};
     stn_pool *pool;
-    cr_assert_eq(stn_pool_create(threads, &pool, &error), STN_OK, "%s", error.message);
+    OK(stn_pool_create(threads, &pool, &error));
     size_t size = stn_dtype_size(task->dtype);
     void *workspace = poisoned(task->dtype, (int64_t)(stn_host_workspace(task) / size));
     stn_host_run(task, pool, in, out, workspace);

@@ -1,25 +1,23 @@
 /* The thread pool: every iteration runs once, loops from many threads, no CPU time when idle,
  * forks. */
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "host/pool.h"
 
 #define ITEMS 5000
 
 static stn_pool *make_pool(int threads) {
-    stn_error error = {0};
     stn_pool *pool;
-    cr_assert_eq(stn_pool_create(threads, &pool, &error), STN_OK, "%s", error.message);
+    OK(stn_pool_create(threads, &pool, &error));
     return pool;
 }
 
@@ -138,7 +136,6 @@ Test(pool, default_is_the_cpu_affinity) {
 }
 
 Test(pool, refuses_invalid_thread_counts) {
-    stn_error error = {0};
     stn_pool *pool = (stn_pool *)&error;
     cr_expect_eq(stn_pool_create(-1, &pool, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_expect_null(pool);
@@ -152,7 +149,6 @@ Test(pool, no_more_threads_is_an_error) {
     cr_skip_test("AddressSanitizer itself needs the memory that this test takes away");
 #endif
     struct rlimit limit, none; /* none: no address space for stacks */
-    stn_error error = {0};
     stn_pool *pool;
     getrlimit(RLIMIT_AS, &limit);
     none = limit;

@@ -1,11 +1,10 @@
 /* The host strategy behind the public interface: when it applies, its cost, and concurrent use of
  * one plan. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "host/stencil_kernels.h"
 #include "host_grids.h"
 #include "plan/strategy.h"
@@ -24,28 +23,30 @@ static stn_problem problem_of(stn_stencil *stencil, uint64_t steps) {
     return problem;
 }
 
-static stn_context *host_context(int threads) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_error error = {0};
-    stn_context *context;
-    options.device = STN_DEVICE_HOST;
-    options.threads = threads;
-    options.cache_dir = ":memory:";
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    return context;
+static stn_context *context;
+static stn_plan *plan;
+
+static void open_host(int threads) {
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .threads = threads, .cache_dir = ":memory:"};
+    OK(stn_context_create(&options, &context, &error));
 }
 
-static stn_plan *make_plan(stn_context *context, uint64_t steps, const char *strategy) {
-    stn_plan_options options = {.strategy = strategy};
-    stn_error error = {0};
+static void open_plan(int threads, uint64_t steps, const char *strategy) {
+    const stn_plan_options options = {.strategy = strategy};
     stn_stencil *stencil;
-    stn_plan *plan;
-    cr_assert_eq(stn_stencil_create(2, 3, taps, &stencil, &error), STN_OK, "%s", error.message);
+    open_host(threads);
+    OK(stn_stencil_create(2, 3, taps, &stencil, &error));
     stn_problem problem = problem_of(stencil, steps);
-    cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
     stn_stencil_destroy(stencil);
-    return plan;
 }
+
+static void end(void) {
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    plan = NULL, context = NULL;
+}
+TestSuite(strategy, .fini = end);
 
 static void fill(double *u) {
     uint64_t state = 21;
@@ -102,25 +103,16 @@ Test(strategy, cost_scales_with_work) {
 }
 
 Test(strategy, describe_names_the_thread_count) {
-    stn_context *context = host_context(3);
-    stn_plan *plan = make_plan(context, 4, "host");
-    char *text = NULL, *json = NULL;
-    cr_assert_eq(stn_plan_describe(plan, STN_TEXT, &text, NULL), STN_OK);
-    cr_assert_eq(stn_plan_describe(plan, STN_JSON, &json, NULL), STN_OK);
-    cr_expect_not_null(strstr(text, "on 3 threads"), "%s", text);
-    cr_expect_not_null(strstr(json, "\"threads\":"), "%s", json);
+    open_plan(3, 4, "host");
+    expect_described(plan, STN_TEXT, "on 3 threads");
+    expect_described(plan, STN_JSON, "\"threads\":");
     cr_expect_eq(stn_plan_workspace_size(plan), POINTS * sizeof(double));
-    stn_text_free(text);
-    stn_text_free(json);
-    stn_plan_destroy(plan);
-    stn_context_destroy(context);
 }
 
 Test(strategy, new_weights_apply_to_the_next_run) {
     static double in[POINTS], out[POINTS];
     const double weights[3] = {0, 3, 0};
-    stn_context *context = host_context(2);
-    stn_plan *plan = make_plan(context, 2, NULL);
+    open_plan(2, 2, NULL);
     fill(in);
     cr_assert_str_eq(stn_plan_strategy(plan), "host");
     cr_assert_eq(stn_plan_execute(plan, in, out, NULL, NULL), STN_OK);
@@ -128,8 +120,6 @@ Test(strategy, new_weights_apply_to_the_next_run) {
     cr_assert_eq(stn_plan_set_weights(plan, 3, weights, NULL), STN_OK);
     cr_assert_eq(stn_plan_execute(plan, in, out, NULL, NULL), STN_OK);
     for (int i = 0; i < POINTS; i++) cr_assert_eq(out[i], 3 * (3 * in[i]));
-    stn_plan_destroy(plan);
-    stn_context_destroy(context);
 }
 
 typedef struct caller {
@@ -152,8 +142,7 @@ Test(strategy, one_plan_from_several_threads) {
     static caller callers[4];
     static double in[POINTS], alone[POINTS];
     pthread_t threads[4];
-    stn_context *context = host_context(2);
-    stn_plan *plan = make_plan(context, 5, "host");
+    open_plan(2, 5, "host");
     fill(in);
     cr_assert_eq(stn_plan_execute(plan, in, alone, NULL, NULL), STN_OK);
     for (int i = 0; i < 4; i++) {
@@ -166,13 +155,6 @@ Test(strategy, one_plan_from_several_threads) {
         cr_expect_eq(callers[i].status, STN_OK);
         cr_expect_arr_eq(callers[i].out, alone, sizeof alone);
     }
-    stn_plan_destroy(plan);
-    stn_context_destroy(context);
-}
-
-static void refused(stn_status status, const stn_error *error, const char *said) {
-    cr_expect_eq(status, STN_ERROR_INVALID_ARGUMENT);
-    cr_expect_not_null(strstr(error->message, said), "%s", error->message);
 }
 
 Test(strategy, a_filter_has_the_result_of_a_plan) {
@@ -180,14 +162,12 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     const int64_t offsets[6] = {-1, 0, 0, 0, 0, 2};
     int64_t wrong[6] = {0, 0, 0, 0, 0, 2};
     const double weights[3] = {0.25, 0.5, 0.25};
-    stn_error error = {0};
-    stn_context *context = host_context(2);
-    stn_plan *plan = make_plan(context, 1, "host");
+    open_plan(2, 1, "host");
     stn_problem problem = problem_of(NULL, 1);
     stn_filter_taps filter = {.rank = 2, .axes = 2, .count = 3, .offsets = offsets, .weights = weights};
     fill(in);
     cr_assert_eq(stn_plan_execute(plan, in, planned, NULL, NULL), STN_OK);
-    cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
+    OK(stn_filter_run(context, &problem, &filter, in, out, &error));
     cr_expect_arr_eq(out, planned, sizeof out);
 
     /* NaN does not spread by a weight of 0, and without other weights the result is 0. */
@@ -195,30 +175,28 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     const int64_t more[10] = {-2, 0, -1, 0, 0, 0, 0, 2, 0, 3};
     filter = (stn_filter_taps){.rank = 2, .axes = 2, .count = 5, .offsets = more, .weights = wide};
     memset(out, 0, sizeof out);
-    cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
+    OK(stn_filter_run(context, &problem, &filter, in, out, &error));
     cr_expect_arr_eq(out, planned, sizeof out);
     filter.weights = none;
-    cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
+    OK(stn_filter_run(context, &problem, &filter, in, out, &error));
     for (size_t i = 0; i < POINTS; i++) cr_expect_eq(out[i], 0);
     filter = (stn_filter_taps){.rank = 2, .axes = 2, .count = 3, .offsets = offsets, .weights = weights};
 
-    refused(stn_filter_run(context, &problem, NULL, in, out, &error), &error, "NULL");
+    REFUSED(stn_filter_run(context, &problem, NULL, in, out, &error), "NULL");
     filter.offsets = wrong;
-    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "tap 1 of a filter does not follow");
+    REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "tap 1 of a filter does not follow");
     wrong[5] = STN_MAX_HOST_RADIUS + 1;
     wrong[0] = -1;
-    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "the furthest possible is 1024");
+    REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "the furthest possible is 1024");
     filter.axes = 3;
-    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "3 of 2 axes");
+    REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "3 of 2 axes");
     filter.axes = 2;
     filter.count = 0;
-    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "0 taps");
+    REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "0 taps");
     problem.normalized = STN_NORMALIZED_NAN;
     cr_expect_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_ERROR_UNSUPPORTED);
     problem.steps = 2;
-    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "make a plan");
-    stn_plan_destroy(plan);
-    stn_context_destroy(context);
+    REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "make a plan");
 }
 
 /* Taps from -low to high along the last of `axes` axes, mirrored, odd or neither. */
@@ -244,8 +222,7 @@ Test(strategy, two_filters_at_once_are_one_after_the_other) {
                                            STN_ELEMENT_U16, STN_ELEMENT_I32, STN_ELEMENT_U8};
     static double in[MOST], between[MOST], expected[MOST], got[MOST];
     uint64_t state = 31;
-    stn_error error = {0};
-    stn_context *context = host_context(3);
+    open_host(3);
     for (int round = 0; round < 120; round++) {
         const stn_element from = elements[round % 6], to = round % 6 < 3 ? from : elements[3 + round / 6 % 3];
         const int rank = 2 + round % 2;
@@ -275,61 +252,55 @@ Test(strategy, two_filters_at_once_are_one_after_the_other) {
         memcpy(in, got, sizeof in);
         memset(got, 0, sizeof got);
         memset(expected, 0, sizeof expected);
-        cr_assert_eq(stn_filter_run(context, &problem, &first, in, between, &error), STN_OK, "%s", error.message);
+        OK(stn_filter_run(context, &problem, &first, in, between, &error));
         problem.in_element = problem.out_element;
-        cr_assert_eq(stn_filter_run(context, &problem, &second, between, expected, &error), STN_OK, "%s",
-                     error.message);
+        OK(stn_filter_run(context, &problem, &second, between, expected, &error));
         problem.in_element = round % 6 >= 3 ? from : STN_ELEMENT_DTYPE;
         problem.alignment = (int)stn_element_size(stn_element_size(from) < stn_element_size(to) ? from : to);
         first.next = &second;
-        cr_assert_eq(stn_filter_run(context, &problem, &first, in, got, &error), STN_OK, "%s", error.message);
+        OK(stn_filter_run(context, &problem, &first, in, got, &error));
         cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
         second.next = &first;
-        refused(stn_filter_run(context, &problem, &first, in, got, &error), &error, "run one after the other");
+        REFUSED(stn_filter_run(context, &problem, &first, in, got, &error), "run one after the other");
     }
-    stn_context_destroy(context);
 }
 
 Test(strategy, boxes_without_meaning_are_refused) {
     static double in[4], out[4];
-    stn_error error = {0};
-    stn_context *context = host_context(1);
+    open_host(1);
     /* A struct_size of 0 means the first release's layout, as in all structs. */
     const stn_box_filter good = {.outer = 1, .points = 4, .inner = 1, .size = 3, .divisor = 3};
     stn_box_filter box = good;
-    cr_expect_eq(stn_box_filter_run(context, &box, in, out, &error), STN_OK, "%s", error.message);
+    OK(stn_box_filter_run(context, &box, in, out, &error));
     box.struct_size = sizeof box - 1;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "its size in no release");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "its size in no release");
     box = good;
     box.sides[0].kind = box.sides[1].kind = (stn_boundary_kind)100;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give two of STN_WRAP to STN_MIRROR");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give two of STN_WRAP to STN_MIRROR");
     box = good, box.sides[1].kind = STN_NEAREST;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "STN_WRAP on both sides or on none");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "STN_WRAP on both sides or on none");
     box = good, box.size = SIZE_MAX / 16 + 3; /* so that bytes modulo 2^64 are few */
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "more bytes than 63 bits can count");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "more bytes than 63 bits can count");
     box = good, box.outer = SIZE_MAX / 2;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "more bytes than 63 bits can count");
-    stn_context_destroy(context);
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "more bytes than 63 bits can count");
 }
 
 Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     static uint8_t in[64], out[64];
-    stn_error error = {0};
-    stn_context *context = host_context(1);
+    open_host(1);
     stn_box_filter box = {.struct_size = sizeof box, .dtype = STN_F64, .outer = 1, .points = 64, .inner = 1};
     box.size = 3, box.before = 1, box.divisor = 3, box.element = STN_ELEMENT_U8;
     for (int i = 0; i < 64; i++) in[i] = (uint8_t)(4 * i);
     for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){STN_CONSTANT, 9};
-    cr_assert_eq(stn_box_filter_run(context, &box, in, out, &error), STN_OK, "%s", error.message);
+    OK(stn_box_filter_run(context, &box, in, out, &error));
     cr_expect(out[0] == (9 + 0 + 4) / 3 && out[30] == 120 && out[63] == (248 + 252 + 9) / 3);
     box.divisor = 2;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give its size as divisor");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give its size as divisor");
     box.divisor = 3;
     box.sides[1].value = 256;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "the constant 256");
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "the constant 256");
     box.element = STN_ELEMENT_I16;
-    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give STN_ELEMENT_U8");
-    stn_context_destroy(context);
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give STN_ELEMENT_U8");
 }
 
 /* Means of integers are exact: along lines that are averaged in several pieces, and down columns,
@@ -337,8 +308,7 @@ Test(strategy, boxes_of_integers_are_refused_past_their_range) {
 Test(strategy, boxes_of_integers_on_long_lines_are_exact) {
     enum { MOST = 9000, LINES = 2 };
     static uint16_t in[MOST * LINES], got[MOST * LINES];
-    stn_error error = {0};
-    stn_context *context = host_context(2);
+    open_host(2);
     uint64_t state = 7;
     for (int round = 0; round < 40; round++) {
         const bool wide = round % 2, down = round % 4 >= 2;
@@ -356,7 +326,7 @@ Test(strategy, boxes_of_integers_on_long_lines_are_exact) {
             else
                 ((uint8_t *)in)[i] = (uint8_t)number;
         }
-        cr_assert_eq(stn_box_filter_run(context, &box, in, got, &error), STN_OK, "%s", error.message);
+        OK(stn_box_filter_run(context, &box, in, got, &error));
 #define AT(array, i) (wide ? (array)[i] : ((uint8_t *)(array))[i])
         for (int64_t line = 0; line < LINES; line++)
             for (int64_t i = 0; i < points; i++) {
@@ -370,7 +340,6 @@ Test(strategy, boxes_of_integers_on_long_lines_are_exact) {
             }
 #undef AT
     }
-    stn_context_destroy(context);
 }
 
 /* Two boxes of one call give what one after the other does: with several threads, with chunks of
@@ -381,8 +350,7 @@ Test(strategy, two_boxes_at_once_are_one_after_the_other) {
     static double in[MOST], between[MOST], expected[MOST], got[MOST];
     uint64_t state = 5;
     for (int round = 0; round < 120; round++) {
-        stn_error error = {0};
-        stn_context *context = host_context(1 + round % 3);
+        open_host(1 + round % 3);
         const stn_element element = (stn_element[]){0, 0, STN_ELEMENT_U8, STN_ELEMENT_U16}[round % 4];
         const size_t n[4] = {1 + (size_t)round % 2, (size_t)random_int(&state, 1, 70), 1 + (size_t)round % 2,
                              (size_t)random_int(&state, 1, 90)};
@@ -408,14 +376,14 @@ Test(strategy, two_boxes_at_once_are_one_after_the_other) {
             else
                 ((float *)in)[i] = (float)random_unit(&state);
         if (round % 8 == 5) in[points / 2] = round % 16 == 5 ? NAN : INFINITY;
-        cr_assert_eq(stn_box_filter_run(context, &box[0], in, between, &error), STN_OK, "%s", error.message);
-        cr_assert_eq(stn_box_filter_run(context, &box[1], between, expected, &error), STN_OK, "%s", error.message);
+        OK(stn_box_filter_run(context, &box[0], in, between, &error));
+        OK(stn_box_filter_run(context, &box[1], between, expected, &error));
         first = box[0];
         first.next = &box[1];
-        cr_assert_eq(stn_box_filter_run(context, &first, in, got, &error), STN_OK, "%s", error.message);
+        OK(stn_box_filter_run(context, &first, in, got, &error));
         cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
         box[1].outer++;
-        refused(stn_box_filter_run(context, &first, in, got, &error), &error, "run one box after the other");
-        stn_context_destroy(context);
+        REFUSED(stn_box_filter_run(context, &first, in, got, &error), "run one box after the other");
+        end();
     }
 }

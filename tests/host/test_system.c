@@ -1,9 +1,8 @@
 /* Systems on the host: rows in all instruction sets, and the arguments of an execution. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "host/system_kernels.h"
 
 enum { POINTS = 77 };
@@ -80,18 +79,17 @@ typedef struct rig {
 static rig *make_rig(bool in_place, uint64_t every) {
     rig *r = calloc(1, sizeof *r);
     stn_system *system;
-    stn_error error = {STN_OK, ""};
     const stn_system_point receiver = {0, 0, {3}, 1};
     const stn_context_options options = {
         .struct_size = sizeof options, .device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
     const int is_number[] = {0, 1};
-    cr_assert_eq(stn_context_create(&options, &r->context, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_system_parse("field u(2)\ncoefficient c, k\nu.next = c*u + k*u.prev", &system, &error), STN_OK);
+    OK(stn_context_create(&options, &r->context, &error));
+    OK(stn_system_parse("field u(2)\ncoefficient c, k\nu.next = c*u + k*u.prev", &system, &error));
     stn_system_problem problem = STN_SYSTEM_PROBLEM_INIT;
     problem.system = system;
     problem.rank = 1, problem.extent[0] = 16, problem.steps = 4, problem.every = every, problem.in_place = in_place;
     problem.is_number = is_number, problem.receiver_count = 1, problem.receivers = &receiver;
-    cr_assert_eq(stn_plan_create_system(r->context, &problem, NULL, &r->plan, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_create_system(r->context, &problem, NULL, &r->plan, &error));
     stn_system_destroy(system);
     for (int i = 0; i < 64; i++) r->u[0][i] = 1, r->u[1][i] = 2, r->c[i] = 3;
     for (int level = 0; level < 2; level++) {
@@ -112,7 +110,6 @@ static void free_rig(rig *r) {
 }
 
 static void expect_refused(rig *r, const char *why) {
-    stn_error error = {STN_OK, ""};
     cr_expect_eq(stn_plan_run(r->plan, &r->run, &error), STN_ERROR_INVALID_ARGUMENT, "not refused: %s", why);
     cr_expect(strstr(error.message, why), "%s, not %s", error.message, why);
     r->arrays = (stn_system_arrays){sizeof r->arrays, r->in, r->out, r->coefficients, r->numbers, NULL, r->record};
@@ -122,8 +119,7 @@ static void expect_refused(rig *r, const char *why) {
 /* u = 3 u + u.prev / 2 from 1 and 2: 4, 12.5, 39.5, 124.75. */
 static void expect_run(rig *r) {
     const double states[] = {4, 12.5, 39.5, 124.75};
-    stn_error error = {STN_OK, ""};
-    cr_assert_eq(stn_plan_run(r->plan, &r->run, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_run(r->plan, &r->run, &error));
     for (int i = 0; i < 4; i++) cr_expect_eq(r->record[i], states[i]);
     for (int i = 0; i < 16; i++) {
         cr_expect_eq(((double *)r->out[0])[i], states[3]);
@@ -186,19 +182,17 @@ Test(system_plan, other_plans_take_no_system) {
     stn_context *context;
     stn_stencil *heat;
     stn_plan *plan;
-    stn_error error = {STN_OK, ""};
     double in[8] = {0}, out[8];
     const stn_context_options options = {
         .struct_size = sizeof options, .device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
     stn_problem problem = STN_PROBLEM_INIT;
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK);
-    cr_assert_eq(stn_stencil_parse("heat-1d", &heat, &error), STN_OK);
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_stencil_parse("heat-1d", &heat, &error));
     problem.stencil = heat, problem.extent[0] = 8;
-    cr_assert_eq(stn_plan_create(context, &problem, NULL, &plan, &error), STN_OK);
+    OK(stn_plan_create(context, &problem, NULL, &plan, &error));
     const stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .system = &arrays};
-    cr_expect_eq(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_expect(strstr(error.message, "a plan that takes none"), "%s", error.message);
+    REFUSED(stn_plan_run(plan, &run, &error), "a plan that takes none");
     stn_plan_destroy(plan);
     stn_stencil_destroy(heat);
     stn_context_destroy(context);

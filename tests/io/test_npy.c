@@ -1,10 +1,9 @@
 /* .npy files: round trips, every type, and malformed headers. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "base/half.h"
 #include "files.h"
 #include "io/input.h"
@@ -32,11 +31,10 @@ Test(npy, round_trips_every_dtype_and_rank) {
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         for (int rank = 1; rank <= 4; rank++) {
             stn_array a = {0}, b = {0};
-            stn_error error;
             cr_assert_eq(stn_array_make(rank, extent, (stn_dtype)dtype, &a, NULL), STN_OK);
             for (size_t i = 0; i < a.count; i++) stn_array_set(&a, i, (double)i * 0.25 - 3);
-            cr_assert_eq(stn_npy_write("a.npy", &a, &error), STN_OK, "%s", error.message);
-            cr_assert_eq(stn_input_read("a.npy", NULL, false, NULL, &b, &error), STN_OK, "%s", error.message);
+            OK(stn_npy_write("a.npy", &a, &error));
+            OK(stn_input_read("a.npy", NULL, false, NULL, &b, &error));
             cr_assert_eq(b.dtype, a.dtype);
             cr_assert_eq(b.rank, rank);
             for (int axis = 0; axis < rank; axis++) cr_assert_eq(b.extent[axis], extent[axis]);
@@ -88,7 +86,6 @@ Test(npy, reads_all_number_types_in_both_byte_orders) {
         for (int major = 1; major <= 3; major++) {
             char header[128];
             stn_array a = {0};
-            stn_error error;
             snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", cases[i].descr);
             put_npy("t.npy", major, header, cases[i].bytes, cases[i].item);
             cr_assert_eq(stn_input_read("t.npy", NULL, false, NULL, &a, &error), STN_OK, "%s: %s", cases[i].descr,
@@ -118,14 +115,12 @@ Test(npy, converts_to_the_wanted_dtype_and_refuses_what_does_not_fit) {
     double values[] = {1.0 / 3, 70000, -INFINITY};
     stn_dtype f32 = STN_F32, f16 = STN_F16;
     stn_array a = {0};
-    stn_error error;
     put_npy("t.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }", values, sizeof values);
     cr_assert_eq(stn_input_read("t.npy", NULL, false, &f32, &a, NULL), STN_OK);
     cr_assert_eq(stn_array_get(&a, 0), (double)(1.0f / 3));
     cr_assert_eq(stn_array_nonfinite(&a), 1);
     stn_array_clear(&a);
-    cr_assert_eq(stn_input_read("t.npy", NULL, false, &f16, &a, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_assert_not_null(strstr(error.message, "70000"), "%s", error.message);
+    REFUSED(stn_input_read("t.npy", NULL, false, &f16, &a, &error), "70000");
     cr_assert_null(a.data);
 }
 
@@ -136,7 +131,6 @@ Test(npy, every_truncation_is_refused) {
     stn_npy_write("a.npy", &a, NULL);
     unsigned char *bytes = file_get("a.npy", &size);
     for (size_t cut = 0; cut < size; cut++) {
-        stn_error error = {0};
         file_put("cut.npy", bytes, cut);
         cr_assert_eq(stn_input_read("cut.npy", NULL, false, NULL, &b, &error), STN_ERROR_FORMAT, "cut at %zu", cut);
         cr_assert_not_null(strstr(error.message, "cut.npy"));
@@ -184,7 +178,6 @@ Test(npy, hostile_headers_are_refused_with_a_reason) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_array a = {0};
-        stn_error error = {0};
         put_npy("t.npy", 1, cases[i].header, "12345678", 8);
         cr_expect_eq(stn_input_read("t.npy", NULL, false, NULL, &a, &error), cases[i].status, "%s", cases[i].header);
         cr_expect_not_null(strstr(error.message, cases[i].says), "%s: %s", cases[i].header, error.message);
@@ -194,11 +187,9 @@ Test(npy, hostile_headers_are_refused_with_a_reason) {
 
 Test(npy, wrong_files_are_refused) {
     stn_array a = {0};
-    stn_error error;
     unsigned char huge[] = "\x93NUMPY\x02\x00\xff\xff\xff\xff{}";
     file_put("huge.npy", huge, sizeof huge - 1);
-    cr_assert_eq(stn_input_read("huge.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT);
-    cr_assert_not_null(strstr(error.message, "65536"), "%s", error.message);
+    FAILS(stn_input_read("huge.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT, "65536");
     put_npy("v9.npy", 9, "{}", "", 0);
     cr_assert_eq(stn_input_read("v9.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT);
     file_put("text.npy", "not numpy at all", 16);

@@ -1,10 +1,9 @@
 /* The relief picture: size, light, and the common scale of both panels. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "files.h"
 #include "io/relief.h"
 
@@ -39,9 +38,8 @@ static int brightness(const picture *p, size_t y, size_t x) {
 
 static picture draw(const stn_array *before, const stn_array *after) {
     stn_panel a = {0}, b = {0};
-    stn_error error;
-    cr_assert_eq(stn_panel_make(before, 0, &a, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_panel_make(after, 0, &b, &error), STN_OK, "%s", error.message);
+    OK(stn_panel_make(before, 0, &a, &error));
+    OK(stn_panel_make(after, 0, &b, &error));
     stn_output output;
     stn_status status = stn_relief_prepare("a.png", &a, &b, "before", "after 7 steps", &output, &error);
     if (status == STN_OK) status = stn_output_commit(&output, &error);

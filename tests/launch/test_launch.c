@@ -1,14 +1,13 @@
 /* The launch room with a fake driver: opening, errors, the caller's context, memory, modules,
  * launches. */
-#include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "fake_driver.h"
 #include "launch/cufft_library.h"
 #include "launch/driver.h"
@@ -16,7 +15,6 @@
 static fake_state *fake;
 static stn_driver *driver;
 static stn_device *device;
-static stn_error error;
 
 static void use_fake(void) {
     setenv("STENTOR_CUDA_PATH", FAKE_DRIVER, 1);
@@ -29,8 +27,8 @@ static void use_fake(void) {
 }
 static void open_device(void) {
     use_fake();
-    cr_assert_eq(stn_driver_open(NULL, &driver, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_device_open(driver, 0, &device, &error), STN_OK, "%s", error.message);
+    OK(stn_driver_open(NULL, &driver, &error));
+    OK(stn_device_open(driver, 0, &device, &error));
 }
 /* Nothing may be left behind, and the caller's context must be current again. */
 static void close_device(void) {
@@ -71,8 +69,7 @@ Test(driver, a_fifo_is_not_opened, .timeout = 20) {
     setenv("STENTOR_CUDA_PATH", folder, 1);
     expect_no_driver("it is no file");
     setenv("STENTOR_CUFFT_PATH", path, 1);
-    cr_expect_eq(stn_cufft_open(NULL, &cufft, &error), STN_ERROR_UNSUPPORTED);
-    cr_expect(strstr(error.message, "libcuda.so.1 is no file"), "%s", error.message);
+    FAILS(stn_cufft_open(NULL, &cufft, &error), STN_ERROR_UNSUPPORTED, "libcuda.so.1 is no file");
     unlink(path);
     rmdir(folder);
 }
@@ -103,18 +100,18 @@ Test(driver, accepts_the_folder_of_the_library) {
     snprintf(command, sizeof command, "ln -sf %s %s/libcuda.so.1", FAKE_DRIVER, folder);
     cr_assert_eq(system(command), 0);
     setenv("STENTOR_CUDA_PATH", folder, 1);
-    cr_expect_eq(stn_driver_open(NULL, &driver, &error), STN_OK, "%s", error.message);
+    OK(stn_driver_open(NULL, &driver, &error));
     stn_driver_close(driver);
 }
 Test(driver, an_error_names_call_code_and_remedy) {
     open_device();
-    cr_expect_eq(stn_driver_check(driver, "cuThing", 0, &error), STN_OK);
+    OK(stn_driver_check(driver, "cuThing", 0, &error));
     cr_expect_eq(stn_driver_check(driver, "cuThing", 2, &error), STN_ERROR_OUT_OF_MEMORY);
     cr_expect_str_eq(error.message,
                      "cuThing failed: CUDA_ERROR_OUT_OF_MEMORY = 2 (out of memory): free device memory or use a "
                      "smaller problem");
-    cr_expect_eq(stn_driver_check(driver, "cuThing", 4242, &error), STN_ERROR_DRIVER);
-    cr_expect(strstr(error.message, "cuThing failed: an unknown error = 4242"), "%s", error.message);
+    FAILS(stn_driver_check(driver, "cuThing", 4242, &error), STN_ERROR_DRIVER,
+          "cuThing failed: an unknown error = 4242");
     cr_expect_eq(stn_driver_check(driver, "cuThing", STN_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, &error),
                  STN_ERROR_UNSUPPORTED);
     close_device();
@@ -122,7 +119,7 @@ Test(driver, an_error_names_call_code_and_remedy) {
 
 Test(device, an_ordinal_out_of_range) {
     use_fake();
-    cr_assert_eq(stn_driver_open(NULL, &driver, &error), STN_OK);
+    OK(stn_driver_open(NULL, &driver, &error));
     cr_expect_eq(stn_device_open(driver, 2, &device, &error), STN_ERROR_NO_DEVICE);
     cr_expect(strstr(error.message, "no GPU 2") && strstr(error.message, "2 GPU(s)"), "%s", error.message);
     cr_expect_eq(stn_device_open(driver, -1, &device, &error), STN_ERROR_NO_DEVICE);
@@ -166,18 +163,18 @@ Test(device, memory) {
     open_device();
     void *a, *b;
     int in[4] = {1, 2, 3, 4}, out[4] = {0};
-    cr_assert_eq(stn_device_alloc(device, sizeof in, &a, &error), STN_OK);
-    cr_assert_eq(stn_device_alloc(device, sizeof in, &b, &error), STN_OK);
-    cr_expect_eq(stn_device_upload(device, a, in, sizeof in, &error), STN_OK);
-    cr_expect_eq(stn_device_copy(device, b, a, sizeof in, NULL, &error), STN_OK);
-    cr_expect_eq(stn_device_download(device, out, b, sizeof in, &error), STN_OK);
+    OK(stn_device_alloc(device, sizeof in, &a, &error));
+    OK(stn_device_alloc(device, sizeof in, &b, &error));
+    OK(stn_device_upload(device, a, in, sizeof in, &error));
+    OK(stn_device_copy(device, b, a, sizeof in, NULL, &error));
+    OK(stn_device_download(device, out, b, sizeof in, &error));
     cr_expect_arr_eq(in, out, sizeof in);
-    cr_expect_eq(stn_device_synchronize(device, NULL, &error), STN_OK);
-    cr_expect_eq(stn_device_synchronize_all(device, &error), STN_OK);
+    OK(stn_device_synchronize(device, NULL, &error));
+    OK(stn_device_synchronize_all(device, &error));
     stn_device_free(device, a);
     stn_device_free(device, b);
     stn_device_free(device, NULL);
-    cr_expect_eq(stn_device_alloc(device, 0, &a, &error), STN_OK);
+    OK(stn_device_alloc(device, 0, &a, &error));
     cr_expect_not_null(a);
     stn_device_free(device, a);
     fake->alloc = 2;
@@ -190,12 +187,12 @@ Test(device, timing_and_bandwidth) {
     open_device();
     stn_timer *timer;
     double seconds = 0, bandwidth = 0;
-    cr_assert_eq(stn_timer_create(device, &timer, &error), STN_OK);
-    cr_expect_eq(stn_timer_start(timer, NULL, &error), STN_OK);
-    cr_expect_eq(stn_timer_stop(timer, NULL, &seconds, &error), STN_OK);
+    OK(stn_timer_create(device, &timer, &error));
+    OK(stn_timer_start(timer, NULL, &error));
+    OK(stn_timer_stop(timer, NULL, &seconds, &error));
     cr_expect_float_eq(seconds, 0.25e-3, 1e-9);
     stn_timer_destroy(timer);
-    cr_expect_eq(stn_device_measure_copy(device, &bandwidth, &error), STN_OK);
+    OK(stn_device_measure_copy(device, &bandwidth, &error));
     /* four copies in a row */
     cr_expect_float_eq(bandwidth, 4 * 2 * 4 * 50 * 1048576.0 / 0.25e-3, 1e6);
     fake->alloc = 2;
@@ -206,25 +203,24 @@ Test(device, timing_and_bandwidth) {
 Test(module, launch_passes_everything_on) {
     open_device();
     stn_module *module;
-    cr_assert_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_OK, "%s", error.message);
+    OK(stn_module_load(device, "image", "kernel", &module, &error));
     stn_module_info info = stn_module_describe(module);
     cr_expect(info.registers == 14 && info.shared_bytes == 11 && info.local_bytes == 13 && info.max_threads == 10);
     cr_expect_eq(stn_module_occupancy(module, 256, 2048), 6);
-    cr_expect_eq(stn_module_allow_shared(module, 100000, &error), STN_OK);
+    OK(stn_module_allow_shared(module, 100000, &error));
     cr_expect_eq(stn_module_allow_shared(module, 232448, &error), STN_ERROR_UNSUPPORTED, "11 static bytes more");
     int argument = 77;
     stn_launch launch = {{2, 3, 4}, {32, 2, 1}, 512, (void *)0x123, 0, false};
-    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_OK);
+    OK(stn_module_launch(module, &launch, &argument, &error));
     cr_expect_eq(fake->last_argument, 77);
     cr_expect(fake->last.grid_x == 2 && fake->last.grid_y == 3 && fake->last.grid_z == 4);
     cr_expect(fake->last.block_x == 32 && fake->last.block_y == 2 && fake->last.block_z == 1);
     cr_expect(fake->last.shared_bytes == 512 && fake->last.stream == (void *)0x123 && fake->clustered == 0);
     launch.cluster = 2;
-    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_OK);
+    OK(stn_module_launch(module, &launch, &argument, &error));
     cr_expect(fake->clustered == 2 && fake->last.grid_z == 4 && fake->last.shared_bytes == 512);
     fake->launch = 1;
-    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_ERROR_DRIVER);
-    cr_expect(strstr(error.message, "cuLaunchKernelEx failed"), "%s", error.message);
+    FAILS(stn_module_launch(module, &launch, &argument, &error), STN_ERROR_DRIVER, "cuLaunchKernelEx failed");
     stn_module_unload(module);
     close_device();
 }
@@ -239,8 +235,7 @@ Test(module, a_refused_image_comes_with_the_drivers_log) {
     cr_expect(strstr(error.message, "ptxas error: line 3;   unexpected word"), "%s", error.message);
     cr_expect_null(strchr(error.message, '\n'));
     fake->load = 0;
-    cr_expect_eq(stn_module_load(device, "image", "absent", &module, &error), STN_ERROR_DRIVER);
-    cr_expect(strstr(error.message, "cuModuleGetFunction failed"), "%s", error.message);
+    FAILS(stn_module_load(device, "image", "absent", &module, &error), STN_ERROR_DRIVER, "cuModuleGetFunction failed");
     close_device();
 }
 /* Our share of a launch's cost, without the driver's. The bound is far above it, for slow
@@ -248,7 +243,7 @@ Test(module, a_refused_image_comes_with_the_drivers_log) {
 Test(module, a_launch_costs_little) {
     open_device();
     stn_module *module;
-    cr_assert_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_OK);
+    OK(stn_module_load(device, "image", "kernel", &module, &error));
     int argument = 1;
     const stn_launch launch = {{1, 1, 1}, {32, 1, 1}, 0, NULL, 0, false};
     struct timespec begin, end;

@@ -70,7 +70,7 @@ Test(plan, refuses_wrong_calls) {
     ramp(in);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "fast";
-    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "auto, host, direct");
+    REFUSED(stn_plan_create(host, &p, &options, &plan, &error), "auto, host, direct");
     cr_assert_null(plan);
     const char *const on_gpus[] = {"direct", "lowrank", "sparse", "segment", "spectral"};
     for (size_t i = 0; i < sizeof on_gpus / sizeof *on_gpus; i++) {
@@ -80,19 +80,19 @@ Test(plan, refuses_wrong_calls) {
     }
     options.strategy = NULL;
     options.struct_size = 4096;
-    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_options");
-    FAILS(stn_plan_create(NULL, &p, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "context");
-    FAILS(stn_plan_create(host, &p, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "place");
-    FAILS(stn_plan_create(host, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "problem");
+    REFUSED(stn_plan_create(host, &p, &options, &plan, &error), "stn_plan_options");
+    REFUSED(stn_plan_create(NULL, &p, NULL, &plan, &error), "context");
+    REFUSED(stn_plan_create(host, &p, NULL, NULL, &error), "place");
+    REFUSED(stn_plan_create(host, NULL, NULL, &plan, &error), "problem");
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
-    FAILS(stn_plan_execute(NULL, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
-    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is NULL");
-    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is NULL");
-    FAILS(stn_plan_execute(plan, in, in, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place");
-    FAILS(stn_plan_set_weights(plan, 4, weights, &error), STN_ERROR_INVALID_ARGUMENT, "5");
-    FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight at offset (1, 0)");
-    FAILS(stn_plan_set_weights(plan, 5, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "weights");
-    FAILS(stn_plan_describe(NULL, STN_TEXT, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
+    REFUSED(stn_plan_execute(NULL, in, out, NULL, &error), "plan");
+    REFUSED(stn_plan_execute(plan, NULL, out, NULL, &error), "in is NULL");
+    REFUSED(stn_plan_execute(plan, in, NULL, NULL, &error), "out is NULL");
+    REFUSED(stn_plan_execute(plan, in, in, NULL, &error), "in_place");
+    REFUSED(stn_plan_set_weights(plan, 4, weights, &error), "5");
+    REFUSED(stn_plan_set_weights(plan, 5, weights, &error), "weight at offset (1, 0)");
+    REFUSED(stn_plan_set_weights(plan, 5, NULL, &error), "weights");
+    REFUSED(stn_plan_describe(NULL, STN_TEXT, NULL, &error), "plan");
     stn_plan_destroy(plan);
     stn_plan_destroy(NULL);
     stn_stencil_destroy(stencil);
@@ -106,10 +106,10 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     stn_plan *plan = NULL;
     _Alignas(16) double room[3 * N], want[N];
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
-    FAILS(stn_plan_execute(plan, room, room + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + N - 2, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is not");
-    FAILS(stn_plan_execute(plan, room, room + 2 * N + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
+    REFUSED(stn_plan_execute(plan, room, room + 2, NULL, &error), "overlap");
+    REFUSED(stn_plan_execute(plan, room + N - 2, room, NULL, &error), "overlap");
+    REFUSED(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), "in is not");
+    REFUSED(stn_plan_execute(plan, room, room + 2 * N + 1, NULL, &error), "alignment");
     ramp(room);
     expected(&p, want);
     OK(stn_plan_execute(plan, room, room + N, NULL, &error));
@@ -120,7 +120,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     /* Every second number of out's memory, in which in begins too. */
     p.out_stride[0] = 2 * NX, p.out_stride[1] = 2;
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
-    FAILS(stn_plan_execute(plan, room, room + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    REFUSED(stn_plan_execute(plan, room, room + 1, NULL, &error), "overlap");
     stn_plan_destroy(plan);
     p.in_stride[0] = 2 * NX, p.in_stride[1] = 2;
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
@@ -130,7 +130,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     OK(stn_plan_execute(plan, room, room + 1, NULL, &error));
     for (int i = 0; i < N; i++) in[i] = room[2 * i + 1];
     near(in, want);
-    FAILS(stn_plan_execute(plan, room, room + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    REFUSED(stn_plan_execute(plan, room, room + 2, NULL, &error), "overlap");
     stn_plan_destroy(plan);
 
     p = problem_of(stencil, 2);
@@ -139,11 +139,11 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     stn_execution run = STN_EXECUTION_INIT;
     double grid[N] = {0};
     run.in = room + 2 * N - 2, run.out = room, run.source = grid;
-    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "in and out overlap");
+    REFUSED(stn_plan_run(plan, &run, &error), "in and out overlap");
     run.in = grid, run.source = room + 2 * N - 2;
-    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source and out overlap");
+    REFUSED(stn_plan_run(plan, &run, &error), "source and out overlap");
     run.source = room + 2 * N + 1;
-    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source is not");
+    REFUSED(stn_plan_run(plan, &run, &error), "source is not");
     run.source = room + 2 * N;
     memset(room, 0, sizeof room);
     OK(stn_plan_run(plan, &run, &error));
@@ -197,9 +197,9 @@ Test(plan, of_a_transform_refuses_overlap_too) {
     stn_plan *plan = NULL;
     _Alignas(16) double room[64] = {0}; /* in: 16 numbers, out: 9 complex ones */
     OK(stn_plan_create_fft(host, &t, NULL, &plan, &error));
-    FAILS(stn_plan_execute(plan, room, room + 14, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + 16, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + 1, room + 20, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is not");
+    REFUSED(stn_plan_execute(plan, room, room + 14, NULL, &error), "overlap");
+    REFUSED(stn_plan_execute(plan, room + 16, room, NULL, &error), "overlap");
+    REFUSED(stn_plan_execute(plan, room + 1, room + 20, NULL, &error), "in is not");
     OK(stn_plan_execute(plan, room, room + 16, NULL, &error));
     OK(stn_plan_execute(plan, room + 18, room, NULL, &error));
     stn_plan_destroy(plan);
@@ -278,9 +278,9 @@ static void bench_end(bench *b) {
 
 Test(plan_on_device, checks_alignment_and_overlap) {
     bench b = bench_of(1, NULL);
-    FAILS(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
-    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is not");
-    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.in + 64, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    REFUSED(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), "alignment");
+    REFUSED(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), "out is not");
+    REFUSED(stn_plan_execute(b.plan, b.in, (char *)b.in + 64, NULL, &error), "overlap");
     bench_end(&b);
 }
 
@@ -308,14 +308,13 @@ Test(plan_on_device, takes_the_callers_workspace) {
     bench b = bench_of(41, &options); /* too many steps for one launch */
     size_t size = stn_plan_workspace_size(b.plan);
     cr_assert(size > 0);
-    FAILS(stn_plan_execute(b.plan, b.in, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with");
-    FAILS(stn_plan_execute_with(b.plan, b.in, b.out, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "workspace");
+    REFUSED(stn_plan_execute(b.plan, b.in, b.out, NULL, &error), "stn_plan_execute_with");
+    REFUSED(stn_plan_execute_with(b.plan, b.in, b.out, NULL, NULL, &error), "workspace");
     void *workspace;
     OK(stn_memory_alloc(b.context, size, &workspace, &error));
     OK(stn_plan_execute_with(b.plan, b.in, b.out, workspace, NULL, &error));
     bench_check(&b, &b.problem);
-    FAILS(stn_plan_execute_with(b.plan, b.in, b.out, (char *)workspace + 16, NULL, &error), STN_ERROR_INVALID_ARGUMENT,
-          "256");
+    REFUSED(stn_plan_execute_with(b.plan, b.in, b.out, (char *)workspace + 16, NULL, &error), "256");
     stn_memory_free(b.context, workspace);
     bench_end(&b);
 }

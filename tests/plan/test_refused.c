@@ -218,7 +218,7 @@ Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 1);
     for (int k = 0; k < TAPS; k++) cr_expect_eq(((built *)plan->state)->weights[k], other[k]);
     char *text;
-    cr_assert_eq(stn_plan_describe(plan, STN_TEXT, &text, &error), STN_OK);
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
     cr_expect(strstr(text, "chosen again for new weights, instead of host: the copy of weight 1 failed"), "%s", text);
     stn_text_free(text);
     cr_expect_eq(told.prepared - told.released, 1, "what the old choice had built is freed");

@@ -1,9 +1,8 @@
 /* Canonicalisation of Fourier layers: defaults, errors, descriptions. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "problem/fourier_layer.h"
 #include "refusal.h"
 
@@ -18,8 +17,7 @@ static stn_spectral_conv plane(void) {
 
 static stn_layer made(const stn_spectral_conv *c) {
     stn_layer layer;
-    stn_error error;
-    cr_assert_eq(stn_layer_make(c, &layer, &error), STN_OK, "%s", error.message);
+    OK(stn_layer_make(c, &layer, &error));
     return layer;
 }
 
@@ -70,7 +68,6 @@ Test(layer, what_an_execution_brings) {
 }
 
 static void refused(const stn_spectral_conv *c, const char *first, const char *second) {
-    stn_error error = {0};
     expect_refusal(stn_spectral_conv_validate(c, &error), &error, first, second);
 }
 

@@ -1,9 +1,9 @@
 /* Growth bounds against powers of whole matrices: the bounds hold for all taps and sides, and
  * operators reported as nearly defective are so. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "../expect.h"
 #include "problem/growth.h"
 
 enum { MOST = 48 };
@@ -24,15 +24,14 @@ static stn_task task_of(int rank, const int *extent, size_t ntaps, const stn_tap
                         const stn_boundary (*sides)[2]) {
     stn_stencil *stencil = NULL;
     stn_task task;
-    stn_error error = {0};
     stn_problem p = STN_PROBLEM_INIT;
-    cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &stencil, &error), STN_OK, "%s", error.message);
+    OK(stn_stencil_create(rank, ntaps, taps, &stencil, &error));
     p.stencil = stencil;
     for (int axis = 0; axis < rank; axis++) {
         p.extent[axis] = (size_t)extent[axis];
         for (int side = 0; side < 2; side++) p.boundary[axis][side] = sides[axis][side];
     }
-    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
+    OK(stn_task_make(&p, &task, &error));
     stn_stencil_destroy(stencil);
     return task;
 }

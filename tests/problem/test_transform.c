@@ -1,8 +1,8 @@
 /* Canonicalisation of transforms: defaults, invalid layouts, descriptions. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stddef.h>
 
+#include "../expect.h"
 #include "problem/transform.h"
 #include "refusal.h"
 
@@ -17,8 +17,7 @@ static stn_transform plane(void) {
 
 static stn_fft made(const stn_transform *t) {
     stn_fft fft;
-    stn_error error;
-    cr_assert_eq(stn_fft_make(t, &fft, &error), STN_OK, "%s", error.message);
+    OK(stn_fft_make(t, &fft, &error));
     return fft;
 }
 
@@ -108,7 +107,6 @@ Test(transform, sizes) {
 }
 
 static void refused(const stn_transform *t, const char *first, const char *second) {
-    stn_error error = {0};
     expect_refusal(stn_transform_validate(t, &error), &error, first, second);
 }
 

@@ -1,11 +1,10 @@
 /* The embedded templates equal their files; lines of params.cuh; templates read from a folder. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "render/render.h"
 
 static char *slurp(const char *path, size_t *size) {
@@ -36,10 +35,9 @@ Test(render, embedded_templates_equal_their_files) {
 Test(render, every_template_is_embedded) {
     unsetenv("STENTOR_TEMPLATE_DIR");
     stn_templates embedded, folder;
-    stn_error error = {0};
-    cr_assert_eq(stn_templates_load(&embedded, &error), STN_OK);
+    OK(stn_templates_load(&embedded, &error));
     setenv("STENTOR_TEMPLATE_DIR", TEMPLATE_FOLDER, 1);
-    cr_assert_eq(stn_templates_load(&folder, &error), STN_OK, "%s", error.message);
+    OK(stn_templates_load(&folder, &error));
     for (size_t i = 0; i < folder.count; i++)
         cr_expect(stn_templates_find(&embedded, folder.list[i].name), "kernel_templates/meson.build does not list %s",
                   folder.list[i].name);
@@ -100,8 +98,7 @@ Test(render, templates_from_a_folder) {
     put(folder, "notes.txt", "not a template");
     setenv("STENTOR_TEMPLATE_DIR", folder, 1);
     stn_templates set;
-    stn_error error = {0};
-    cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);
+    OK(stn_templates_load(&set, &error));
     cr_expect(set.from_disk);
     cr_expect_eq(set.count, stn_embedded_template_count + 1);
     for (size_t i = 1; i < set.count; i++) cr_expect_lt(strcmp(set.list[i - 1].name, set.list[i].name), 0);
@@ -113,8 +110,7 @@ Test(render, templates_from_a_folder) {
 
     snprintf(path, sizeof path, "%s/device/ptx.cuh", folder);
     cr_assert(!unlink(path));
-    cr_expect_eq(stn_templates_load(&set, &error), STN_ERROR_IO);
-    cr_expect(strstr(error.message, "device/ptx.cuh"), "%s", error.message);
+    FAILS(stn_templates_load(&set, &error), STN_ERROR_IO, "device/ptx.cuh");
     snprintf(path, sizeof path, "rm -r %s", folder);
     cr_expect_eq(system(path), 0);
 }
@@ -122,9 +118,7 @@ Test(render, templates_from_a_folder) {
 Test(render, a_missing_folder) {
     setenv("STENTOR_TEMPLATE_DIR", "/nowhere/at/all", 1);
     stn_templates set;
-    stn_error error = {0};
-    cr_expect_eq(stn_templates_load(&set, &error), STN_ERROR_IO);
-    cr_expect(strstr(error.message, "/nowhere/at/all"), "%s", error.message);
+    FAILS(stn_templates_load(&set, &error), STN_ERROR_IO, "/nowhere/at/all");
     cr_expect_null(set.list);
 }
 

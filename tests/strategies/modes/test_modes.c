@@ -1,11 +1,10 @@
 /* What the strategy modes is made of: numbers of 79 bits, roots of unity, mirrors, and matrices of
  * several frequencies side by side, the same to the bit for every instruction set. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../../expect.h"
 #include "strategies/modes/lanes.h"
 #include "strategies/modes/symmetry.h"
 
@@ -58,13 +57,12 @@ Test(modes, roots_of_unity) {
 /* ---- systems --------------------------------------------------------------------------------- */
 
 static void make_task(const char *text, int rank, const size_t *extent, stn_dtype dtype, stn_system_task *task) {
-    stn_error error = {STN_OK, ""};
     stn_system *system;
     stn_system_problem problem = STN_SYSTEM_PROBLEM_INIT;
-    cr_assert_eq(stn_system_parse(text, &system, &error), STN_OK, "%s", error.message);
+    OK(stn_system_parse(text, &system, &error));
     problem.system = system, problem.rank = rank, problem.dtype = dtype;
     memcpy(problem.extent, extent, (size_t)rank * sizeof *extent);
-    cr_assert_eq(stn_system_task_make(&problem, task, &error), STN_OK, "%s", error.message);
+    OK(stn_system_task_make(&problem, task, &error));
     stn_system_destroy(system);
 }
 
