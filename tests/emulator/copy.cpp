@@ -8,8 +8,7 @@ using namespace stn_emulator;
 static void *host(CUdeviceptr p) { return reinterpret_cast<void *>(p); }
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_OUT_OF_MEMORY);
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (CUresult r = check_not_capturing()) return r;
     void *p = memory_alloc(bytes, current_context()->device);
@@ -19,8 +18,7 @@ EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
 }
 
 EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_INVALID_VALUE);
     CUresult context = check_context();  // A context with a sticky error still frees memory.
     if (context == CUDA_ERROR_INVALID_CONTEXT) return context;
     if (CUresult r = check_not_capturing()) return r;
@@ -30,8 +28,7 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
 }
 
 EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_UNKNOWN);
     uint64_t f, t;
     memory_info(&f, &t);
     if (free) *free = f;
@@ -40,8 +37,7 @@ EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
 }
 
 EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr pointer) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     void *start;
     size_t bytes;
     if (!data || !memory_starts(host(pointer), &start, &bytes)) return CUDA_ERROR_INVALID_VALUE;
@@ -91,39 +87,32 @@ static CUresult copy_now(void *to, const void *from, size_t bytes, bool to_devic
 }
 
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy_now(host(to), from, bytes, true, false);
 }
 EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy_now(to, host(from), bytes, false, true);
 }
 EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy_now(host(to), host(from), bytes, true, true);
 }
 EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy(stream, host(to), from, bytes, true, false);
 }
 EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy(stream, to, host(from), bytes, false, true);
 }
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     return copy(stream, host(to), host(from), bytes, true, true);
 }
 EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                                   size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (!to_context || !from_context) return CUDA_ERROR_INVALID_CONTEXT;
     return copy(stream, host(to), host(from), bytes, true, true);
 }
@@ -142,8 +131,7 @@ struct PeerCopy {
 };
 // Rows in device memory; offsets, arrays and planes are not emulated.
 EXPORT CUresult cuMemcpy3DPeerAsync(const PeerCopy *c, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (!c) return CUDA_ERROR_INVALID_VALUE;
     for (const CopySide *side : {&c->from, &c->to}) {
         if (!side->context) return CUDA_ERROR_INVALID_CONTEXT;
@@ -159,15 +147,13 @@ EXPORT CUresult cuMemcpy3DPeerAsync(const PeerCopy *c, CUstream stream) {
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     // Either side may be host memory; a range that begins in device memory must be inside one
     // allocation.
     return copy(stream, host(to), host(from), bytes, memory_holds(host(to), 1), memory_holds(host(from), 1));
 }
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (bytes == 0) return CUDA_SUCCESS;
     if (!memory_holds(host(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
     Operation o = {};

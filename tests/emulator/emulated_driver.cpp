@@ -94,45 +94,40 @@ EXPORT CUresult cuGetErrorString(CUresult result, const char **text) {
 
 // ---- devices
 
-#define DEVICE(device)                                                                                                 \
-    INITIALIZED();                                                                                                     \
+#define DEVICE(device, error)                                                                                          \
+    INITIALIZED(error);                                                                                                \
     if ((device) < 0 || (device) >= settings.devices) return CUDA_ERROR_INVALID_DEVICE
 
 EXPORT CUresult cuDeviceGetCount(int *count) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_UNKNOWN);
     if (!count) return CUDA_ERROR_INVALID_VALUE;
     *count = settings.devices;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(ordinal);
+    DEVICE(ordinal, CUDA_ERROR_UNKNOWN);
     if (!device) return CUDA_ERROR_INVALID_VALUE;
     *device = ordinal;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_UNKNOWN);
     if (!name || size <= 0) return CUDA_ERROR_INVALID_VALUE;
     snprintf(name, (size_t)size, "%s", chip_facts().name);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_UNKNOWN);
     if (!bytes) return CUDA_ERROR_INVALID_VALUE;
     *bytes = settings.memory;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_UNKNOWN);
     if (!uuid) return CUDA_ERROR_INVALID_VALUE;
     memset(uuid, 0, sizeof *uuid);
     snprintf(uuid->bytes, sizeof uuid->bytes, "emulated sm%d", settings.sm);
@@ -142,8 +137,7 @@ EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
 EXPORT CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
 
 EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_UNKNOWN);
     if (!value || attribute < 1 || attribute > 150) return CUDA_ERROR_INVALID_VALUE;
     const ChipFacts f = chip_facts();
     const std::map<int, int> values = {
@@ -192,8 +186,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 // ---- contexts
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_OUT_OF_MEMORY);
     if (!context) return CUDA_ERROR_INVALID_VALUE;
     CUctx_st &c = contexts[device];
     if (c.users++ == 0) c.device = device, c.sticky = CUDA_SUCCESS;
@@ -202,8 +195,7 @@ EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 }
 
 EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    DEVICE(device);
+    DEVICE(device, CUDA_ERROR_UNKNOWN);
     if (contexts[device].users == 0) return CUDA_ERROR_INVALID_CONTEXT;
     if (--contexts[device].users == 0 && live_count() > 0 && !environment("STENTOR_EMULATOR_LEAKS", "").empty())
         fprintf(stderr, "stentor emulator: %zu handles and allocations are left when the context ends\n", live_count());
@@ -211,22 +203,19 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 }
 
 EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED_AND_HELD();
+    INITIALIZED_AND_HELD(CUDA_ERROR_INVALID_CONTEXT);
     return !peer || flags ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED_AND_HELD();
+    INITIALIZED_AND_HELD(CUDA_ERROR_INVALID_CONTEXT);
     if (!context || context->users == 0) return CUDA_ERROR_INVALID_CONTEXT;
     current.push_back(context);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED_AND_HELD();
+    INITIALIZED_AND_HELD(CUDA_ERROR_INVALID_CONTEXT);
     if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (context) *context = current.back();
     current.pop_back();
@@ -234,24 +223,21 @@ EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
 }
 
 EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_INVALID_CONTEXT);
     if (!context) return CUDA_ERROR_INVALID_VALUE;
     *context = current.empty() ? nullptr : current.back();
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_INVALID_CONTEXT);
     if (!current.empty()) current.pop_back();
     if (context) current.push_back(context);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
-    COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_CONTEXT);
     if (!device) return CUDA_ERROR_INVALID_VALUE;
     *device = current.back()->device;
     return CUDA_SUCCESS;

@@ -123,15 +123,17 @@ struct CUgraphExec_st {
     std::vector<stn_emulator::Operation> operations;
 };
 
-// Counts the call, and fails it if a failure was requested.
+// Counts the call, and fails it with `error` if a failure was requested.
 #define COUNTED(error)                                                                                                 \
     if (stn_emulator::count_call(__func__)) return error
-#define INITIALIZED_AND_HELD()                                                                                         \
+// The same, and locks the driver.
+#define INITIALIZED_AND_HELD(error)                                                                                    \
+    COUNTED(error);                                                                                                    \
     std::lock_guard<std::recursive_mutex> driver_lock(stn_emulator::driver_mutex);                                     \
     if (!stn_emulator::initialized) return CUDA_ERROR_NOT_INITIALIZED
-#define INITIALIZED()                                                                                                  \
-    INITIALIZED_AND_HELD();                                                                                            \
+#define INITIALIZED(error)                                                                                             \
+    INITIALIZED_AND_HELD(error);                                                                                       \
     stn_emulator::finish_held()
-#define IN_CONTEXT()                                                                                                   \
-    INITIALIZED();                                                                                                     \
+#define IN_CONTEXT(error)                                                                                              \
+    INITIALIZED(error);                                                                                                \
     if (CUresult context_result = stn_emulator::check_context()) return context_result

@@ -107,8 +107,7 @@ static void give_log(const std::string &log, unsigned count, const int *options,
 }
 
 EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, int *options, void **values) {
-    COUNTED(CUDA_ERROR_INVALID_IMAGE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_IMAGE);
     if (!module || !image) return CUDA_ERROR_INVALID_VALUE;
     if (CUresult r = check_not_capturing()) return r;
     Program program;
@@ -147,8 +146,7 @@ EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 }
 
 EXPORT CUresult cuModuleUnload(CUmodule module) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_INVALID_HANDLE);
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
     finish_all();
     set_live(module, false);
@@ -157,8 +155,7 @@ EXPORT CUresult cuModuleUnload(CUmodule module) {
 }
 
 EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
-    COUNTED(CUDA_ERROR_NOT_FOUND);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_NOT_FOUND);
     if (!function || !name) return CUDA_ERROR_INVALID_VALUE;
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
     *function = find_function(module, name);
@@ -167,8 +164,7 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
 }
 
 EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodule module, const char *name) {
-    COUNTED(CUDA_ERROR_NOT_FOUND);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_NOT_FOUND);
     if (!name) return CUDA_ERROR_INVALID_VALUE;
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
     if (CUresult r = complete(module)) return r;
@@ -187,8 +183,7 @@ EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodu
 // ---- functions
 
 EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (!value || !f) return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
         case 0:
@@ -211,8 +206,7 @@ EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f) {
 }
 
 EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (!f) return CUDA_ERROR_INVALID_VALUE;
     if (attribute == 8) {
         if (value < 0 || value > chip_facts().shared_optin) return CUDA_ERROR_INVALID_VALUE;
@@ -222,8 +216,7 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value) {
 }
 
 EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_VALUE);
     if (!blocks || !f || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     const ChipFacts c = chip_facts();
     int padded = (threads + 31) / 32 * 32;

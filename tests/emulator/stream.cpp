@@ -114,15 +114,13 @@ static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters,
 
 EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra) {
-    COUNTED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     CUlaunchConfig c = {gx, gy, gz, bx, by, bz, shared, stream, nullptr, 0};
     return launch(c, f, parameters, extra);
 }
 
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **parameters, void **extra) {
-    COUNTED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    INITIALIZED_AND_HELD();
+    INITIALIZED_AND_HELD(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (!config) return CUDA_ERROR_INVALID_VALUE;
     bool early = false;
     for (unsigned i = 0; i < config->numAttrs; i++)
@@ -137,7 +135,7 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, voi
 // For replacements of other libraries: later work of the stream begins after gate(user) has
 // returned true, for which it is polled.
 EXPORT CUresult stentor_emulator_gate(CUstream stream, bool (*gate)(void *), void *user) {
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     Operation o = {};
     o.kind = Operation::GATE;
     o.gate = gate;
@@ -146,8 +144,7 @@ EXPORT CUresult stentor_emulator_gate(CUstream stream, bool (*gate)(void *), voi
 }
 
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_OUT_OF_MEMORY);
     if (!stream || flags > 1) return CUDA_ERROR_INVALID_VALUE;
     *stream = new CUstream_st{flags, nullptr};
     set_live(*stream, true);
@@ -167,8 +164,7 @@ static void end_capture(const std::shared_ptr<Capture> &capture) {
 }
 
 EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    INITIALIZED();
+    INITIALIZED(CUDA_ERROR_INVALID_HANDLE);
     if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture && stream->capture->origin == stream) end_capture(stream->capture);
     if (stream->capture) stream->capture->joined.erase(stream);
@@ -195,18 +191,15 @@ static CUresult wait_allowed(CUstream stream) {
 }
 
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     return wait_allowed(stream);
 }
 EXPORT CUresult cuStreamQuery(CUstream stream) {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     return wait_allowed(stream);
 }
 EXPORT CUresult cuCtxSynchronize() {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     for (auto &c : captures) {
         c->valid = false;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -216,16 +209,14 @@ EXPORT CUresult cuCtxSynchronize() {
 }
 
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_UNKNOWN);
     if (!status || !good_stream(stream)) return CUDA_ERROR_INVALID_VALUE;
     *status = is_default(stream) || !stream->capture ? 0 : stream->capture->valid ? 1 : 2;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
-    COUNTED(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (mode < 0 || mode > 2) return CUDA_ERROR_INVALID_VALUE;
@@ -241,8 +232,7 @@ EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
 }
 
 EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
-    COUNTED(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (is_default(stream) || !is_live(stream) || !graph) return CUDA_ERROR_INVALID_VALUE;
     auto capture = stream->capture;
     if (!capture) return CUDA_ERROR_INVALID_VALUE;
@@ -261,11 +251,19 @@ EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     return CUDA_SUCCESS;
 }
 
+// Destroys a handle; `error`: there is no such handle.
+template <class T>
+static CUresult destroy(T *handle, CUresult error) {
+    if (!is_live(handle)) return error;
+    set_live(handle, false);
+    delete handle;
+    return CUDA_SUCCESS;
+}
+
 // ---- graphs
 
 EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_OUT_OF_MEMORY);
     if (!exec || !is_live(graph)) return CUDA_ERROR_INVALID_VALUE;
     *exec = new CUgraphExec_st{graph->operations};
     set_live(*exec, true);
@@ -273,8 +271,7 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, un
 }
 
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     if (!is_live(exec)) return CUDA_ERROR_INVALID_HANDLE;
     for (const Operation &o : exec->operations)
         if (CUresult r = submit(stream, o)) return r;
@@ -282,21 +279,13 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    INITIALIZED();
-    if (!is_live(exec)) return CUDA_ERROR_INVALID_VALUE;
-    set_live(exec, false);
-    delete exec;
-    return CUDA_SUCCESS;
+    INITIALIZED(CUDA_ERROR_INVALID_VALUE);
+    return destroy(exec, CUDA_ERROR_INVALID_VALUE);
 }
 
 EXPORT CUresult cuGraphDestroy(CUgraph graph) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    INITIALIZED();
-    if (!is_live(graph)) return CUDA_ERROR_INVALID_VALUE;
-    set_live(graph, false);
-    delete graph;
-    return CUDA_SUCCESS;
+    INITIALIZED(CUDA_ERROR_INVALID_VALUE);
+    return destroy(graph, CUDA_ERROR_INVALID_VALUE);
 }
 
 // ---- events
@@ -308,8 +297,7 @@ static double now() {
 }
 
 EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_OUT_OF_MEMORY);
     if (!event || flags > 7) return CUDA_ERROR_INVALID_VALUE;
     *event = new CUevent_st;
     (*event)->flags = flags;
@@ -318,17 +306,12 @@ EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
 }
 
 EXPORT CUresult cuEventDestroy_v2(CUevent event) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    INITIALIZED();
-    if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
-    set_live(event, false);
-    delete event;
-    return CUDA_SUCCESS;
+    INITIALIZED(CUDA_ERROR_INVALID_HANDLE);
+    return destroy(event, CUDA_ERROR_INVALID_HANDLE);
 }
 
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_HANDLE);
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
     Capture *capture;
     if (CUresult r = capture_of(stream, &capture)) return r;
@@ -341,16 +324,14 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 
 EXPORT CUresult cuEventSynchronize(CUevent event) {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
     if (event->recorded && !is_default(event->stream)) finish(event->stream, event->until);
     return check_context();
 }
 EXPORT CUresult cuEventQuery(CUevent event) {
-    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_LAUNCH_FAILED);
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
     if (event->recorded && !is_default(event->stream) && !finish_to_gate(event->stream, event->until))
@@ -359,8 +340,7 @@ EXPORT CUresult cuEventQuery(CUevent event) {
 }
 
 EXPORT CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_HANDLE);
     if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
     if (!is_live(start) || !is_live(end) || !start->recorded || !end->recorded || (start->flags & 2) ||
         (end->flags & 2))
@@ -374,8 +354,7 @@ EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent e
 }
 
 EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
-    COUNTED(CUDA_ERROR_INVALID_HANDLE);
-    IN_CONTEXT();
+    IN_CONTEXT(CUDA_ERROR_INVALID_HANDLE);
     (void)flags;
     if (!is_live(event) || !good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
     auto capture = event->capture;

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "../strategies/random/problem.h"
-#include "all_sizes.h"
 #include "random_system.h"
+#include "run_alone.h"
 #include "team/team.h"
 
 typedef struct rig {

@@ -15,20 +15,8 @@
 #include "../strategies/suite.h"
 #include "all_sizes.h"
 #include "plan/plan.h"
+#include "run_alone.h"
 #include "team/team.h"
-
-typedef struct rig {
-    stn_team *team[MOST + 1]; /* index: number of members */
-    stn_context *alone;
-    bool gpus;
-    int number, failed;
-} rig;
-
-static void report(rig *r, bool good, const char *what, const char *detail) {
-    printf("%sok %d - %s\n", good ? "" : "not ", ++r->number, what);
-    if (!good && detail && *detail) printf("# %s\n", detail);
-    r->failed += !good;
-}
 
 static size_t points_of(const stn_problem *p, int rank) {
     size_t points = p->batch ? p->batch : 1;
@@ -339,28 +327,14 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = 0, count = 40;
-    int gpus = 0;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--gpus")) gpus = atoi(argv[i + 1]);
-    }
-    rig r = {.gpus = gpus > 0};
+    rig r = {.count = 40};
     stn_error error = {0};
-    const stn_status status = make_teams(gpus, &r.alone, r.team, &error);
-    if (!r.alone) return suite_without_device(error.message);
-    if (!seed) seed = dice_seed();
-    report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
-    if (status == STN_OK) {
+    if (open_rig(&r, argc, argv, &error)) {
         refusals(&r), goes_on(&r), no_steps(&r);
         several_launches(&r, "fixed", 2, 3, 1), several_launches(&r, "wrap", 5, 2, 1);
         several_launches(&r, "reflect", 8, 2, 0);
+        for (uint64_t i = 0; i < r.count; i++) draw(&r, r.seed, i);
+        for (uint64_t i = 0; i < r.count / 4; i++) by_transforms(&r, r.seed, i);
     }
-    for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
-    for (uint64_t i = 0; i < count / 4 && status == STN_OK; i++) by_transforms(&r, seed, i);
-    printf("1..%d\n", r.number);
-    for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
-    stn_context_destroy(r.alone);
-    return r.failed > 0;
+    return close_rig(&r, &error);
 }

@@ -14,23 +14,9 @@
 
 #include "../strategies/compare.h"
 #include "../strategies/suite.h"
+#include "all_sizes.h"
 #include "base/error.h"
 #include "team/team_fft.h"
-
-enum { MOST = 8 };
-
-typedef struct rig {
-    stn_team *team[MOST + 1]; /* index: number of members; with MPI only [0] */
-    stn_context *alone;
-    bool gpus, mpi;
-    int number, failed;
-} rig;
-
-static void report(rig *r, bool good, const char *what, const char *detail) {
-    if (!r->mpi || !good) printf("%sok %d - %s\n", good ? "" : "not ", ++r->number, what);
-    if (!good && detail && *detail) printf("# %s\n", detail);
-    r->failed += !good;
-}
 
 /* The whole input and output, as bytes and as the plan divides them: outer blocks of rows. */
 typedef struct whole {
@@ -240,32 +226,10 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = 0, count = 100;
-    int gpus = 0;
-    rig r = {.mpi = false};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--gpus")) gpus = atoi(argv[i + 1]);
-        if (!strcmp(argv[i], "--mpi")) r.mpi = atoi(argv[i + 1]) > 0;
-    }
-    r.gpus = gpus > 0;
+    rig r = {.count = 100};
     stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.cache_dir = ":memory:", options.threads = r.mpi ? 1 : 0;
-    options.device = gpus ? (r.mpi ? STN_DEVICE_AUTO : STN_DEVICE_CUDA(0)) : STN_DEVICE_HOST;
-    int devices[MOST];
-    for (int i = 0; i < MOST; i++) devices[i] = gpus ? STN_DEVICE_CUDA(i % gpus) : STN_DEVICE_HOST;
-    if (stn_context_create(&options, &r.alone, &error) != STN_OK) return suite_without_device(error.message);
-    if (!seed) seed = dice_seed();
-    stn_status status = r.mpi ? stn_team_create_mpi(&options, NULL, 0, &r.team[0], &error) : STN_OK;
-    for (int m = 1; m <= MOST && status == STN_OK && !r.mpi; m++)
-        status = stn_team_create(&options, m, devices, &r.team[m], &error);
-    if (status != STN_OK) report(&r, false, "a team", error.message);
-    if (status == STN_OK && !r.mpi) refusals(&r);
-    for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
-    if (!r.mpi) printf("1..%d\n", r.number);
-    for (int m = 0; m <= MOST; m++) stn_team_destroy(r.team[m]);
-    stn_context_destroy(r.alone);
-    return r.failed > 0;
+    const bool good = open_rig(&r, argc, argv, &error);
+    if (good && !r.mpi) refusals(&r);
+    for (uint64_t i = 0; i < r.count && good; i++) draw(&r, r.seed, i);
+    return close_rig(&r, &error);
 }

@@ -16,18 +16,7 @@
 #include "random_system.h"
 #include "team/team.h"
 
-typedef struct rig {
-    stn_team *team[MOST + 1]; /* index: number of members */
-    stn_context *alone;
-    bool gpus;
-    int number, failed, divided, refused;
-} rig;
-
-static void report(rig *r, bool good, const char *what, const char *detail) {
-    printf("%sok %d - %s\n", good ? "" : "not ", ++r->number, what);
-    if (!good && detail && *detail) printf("# %s\n", detail);
-    r->failed += !good;
-}
+static int divided, refused_count;
 
 /* Runs the parts on the members' devices, in arrays allocated there. */
 static stn_status run_parts(stn_team *team, stn_team_plan *plan, const random_system *s, const system_memory *whole,
@@ -95,7 +84,7 @@ static void compare(rig *r, const random_system *s, int members, uint64_t seed, 
     const bool good = refused || (status == STN_OK && same && records && parts);
     report(r, good, what, detail);
     if (!good) printf("# %s\n", s->text);
-    r->refused += refused, r->divided += plan && plan->members > 1;
+    refused_count += refused, divided += plan && plan->members > 1;
     stn_text_free(words);
     stn_team_plan_destroy(plan);
     system_memory_clear(s, &want), system_memory_clear(s, &got);
@@ -178,31 +167,18 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = 0, count = 60, only = UINT64_MAX;
-    int gpus = 0;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 10);
-        if (!strcmp(argv[i], "--gpus")) gpus = atoi(argv[i + 1]);
-        if (!strcmp(argv[i], "--only")) only = strtoull(argv[i + 1], NULL, 10);
-    }
-    rig r = {.gpus = gpus > 0};
+    rig r = {.count = 60};
     stn_error error = {0};
-    const stn_status status = make_teams(gpus, &r.alone, r.team, &error);
-    if (!r.alone) return suite_without_device(error.message);
-    if (!seed) seed = dice_seed();
-    report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
-    if (status == STN_OK) refusals(&r), goes_on(&r);
-    for (uint64_t i = 0; i < count && status == STN_OK; i++) {
+    const bool good = open_rig(&r, argc, argv, &error);
+    if (good) refusals(&r), goes_on(&r);
+    for (uint64_t i = 0; i < r.count && good; i++) {
         random_system system;
-        dice d = {seed * 31 + i};
-        if (only != UINT64_MAX && i != only) continue;
-        random_system_draw(seed, i, &system);
-        compare(&r, &system, dice_int(&d, 1, MOST), seed, i);
+        dice d = {r.seed * 31 + i};
+        if (r.only != UINT64_MAX && i != r.only) continue;
+        random_system_draw(r.seed, i, &system);
+        compare(&r, &system, dice_int(&d, 1, MOST), r.seed, i);
         random_system_clear(&system);
     }
-    printf("# %d systems divided, %d refused\n1..%d\n", r.divided, r.refused, r.number);
-    for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
-    stn_context_destroy(r.alone);
-    return r.failed > 0;
+    printf("# %d systems divided, %d refused\n", divided, refused_count);
+    return close_rig(&r, &error);
 }
