@@ -28,16 +28,25 @@ static void ramp(double *grid) {
     for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
 }
 
+static stn_context *host;
+static stn_stencil *stencil;
+
+static void start(void) { host = context_on(STN_DEVICE_HOST), stencil = stencil_of("heat-2d:alpha=0.2"); }
+static void end(void) {
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host);
+}
+TestSuite(plan, .init = start, .fini = end);
+TestSuite(plan_on_device, .init = start, .fini = end);
+
 /* The host's result for the ramp. */
 static void expected(const stn_problem *p, double *out) {
-    stn_context *host = context_on(STN_DEVICE_HOST);
     stn_plan *plan;
     double in[N];
     ramp(in);
     OK(stn_plan_create(host, p, NULL, &plan, &error));
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     stn_plan_destroy(plan);
-    stn_context_destroy(host);
 }
 
 static void near(const double *got, const double *want) {
@@ -45,8 +54,6 @@ static void near(const double *got, const double *want) {
 }
 
 Test(plan, ranks_and_describes) {
-    stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 10);
     stn_plan *plan;
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
@@ -57,13 +64,9 @@ Test(plan, ranks_and_describes) {
     expect_described(plan, STN_JSON, "\"strategy\":\"host\"");
     expect_described(plan, STN_JSON, "\"max_symbol\":1");
     stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(host);
 }
 
 Test(plan, refuses_wrong_calls) {
-    stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 1);
     stn_plan *plan = NULL;
     double in[N], out[N], weights[5] = {1, 2, 3, 4, NAN};
@@ -95,13 +98,9 @@ Test(plan, refuses_wrong_calls) {
     REFUSED(stn_plan_describe(NULL, STN_TEXT, NULL, &error), "plan");
     stn_plan_destroy(plan);
     stn_plan_destroy(NULL);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(host);
 }
 
 Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
-    stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 1);
     stn_plan *plan = NULL;
     _Alignas(16) double room[3 * N], want[N];
@@ -150,17 +149,13 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     run.source = grid; /* Both are only read. */
     OK(stn_plan_run(plan, &run, &error));
     stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(host);
 }
 
 /* Large enough for the thread pool to split. */
 Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *host;
-    options.device = STN_DEVICE_HOST, options.threads = 4, options.cache_dir = ":memory:";
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .threads = 4, .cache_dir = ":memory:"};
+    stn_context_destroy(host);
     OK(stn_context_create(&options, &host, &error));
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 3);
     enum { SIDE = 300 };
     p.extent[0] = p.extent[1] = SIDE;
@@ -183,13 +178,10 @@ Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
     OK(stn_plan_execute(plan, in, again, NULL, &error));
     cr_assert_eq(memcmp(out, again, SIDE * SIDE * sizeof *out), 0);
     stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(host);
     free(in);
 }
 
 Test(plan, of_a_transform_refuses_overlap_too) {
-    stn_context *host = context_on(STN_DEVICE_HOST);
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1;
     t.extent[0] = 16;
@@ -203,12 +195,10 @@ Test(plan, of_a_transform_refuses_overlap_too) {
     OK(stn_plan_execute(plan, room, room + 16, NULL, &error));
     OK(stn_plan_execute(plan, room + 18, room, NULL, &error));
     stn_plan_destroy(plan);
-    stn_context_destroy(host);
 }
 
 Test(plan, without_a_gpu_is_only_estimated) {
     stn_context *context = context_of_h200();
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 1);
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
     estimate.estimate_only = 1;
@@ -218,7 +208,6 @@ Test(plan, without_a_gpu_is_only_estimated) {
     cr_assert_str_eq(stn_plan_strategy(plan), "direct");
     cr_assert_neq(stn_plan_execute(plan, in, out, NULL, &error), STN_OK);
     stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
     stn_context_destroy(context);
 }
 
@@ -226,7 +215,6 @@ Test(plan, of_the_most_steps_is_estimated, .timeout = 60) {
     static const uint64_t steps[] = {UINT64_C(1) << 40, UINT64_MAX / 4 + 1, UINT64_MAX / 2, UINT64_MAX / 2 + 1,
                                      UINT64_MAX};
     stn_context *context = context_of_h200();
-    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
     estimate.estimate_only = 1;
     for (int i = 0; i < 15; i++) {
@@ -237,24 +225,22 @@ Test(plan, of_the_most_steps_is_estimated, .timeout = 60) {
         OK(stn_plan_create(context, &p, &estimate, &plan, &error));
         stn_plan_destroy(plan);
     }
-    stn_stencil_destroy(stencil);
     stn_context_destroy(context);
 }
 
 /* A device plan with its grids. */
 typedef struct bench {
     stn_context *context;
-    stn_stencil *stencil;
     stn_problem problem;
     stn_plan *plan;
     void *in, *out;
 } bench;
 
 static bench bench_of(uint64_t steps, const stn_plan_options *options) {
-    bench b = {.context = context_on(STN_DEVICE_CUDA(0)), .stencil = stencil_of("heat-2d:alpha=0.2")};
+    bench b = {.context = context_on(STN_DEVICE_CUDA(0))};
     double in[N];
     ramp(in);
-    b.problem = problem_of(b.stencil, steps);
+    b.problem = problem_of(stencil, steps);
     OK(stn_plan_create(b.context, &b.problem, options, &b.plan, &error));
     b.in = uploaded(b.context, in, sizeof in);
     OK(stn_memory_alloc(b.context, sizeof in, &b.out, &error));
@@ -272,7 +258,6 @@ static void bench_end(bench *b) {
     stn_memory_free(b->context, b->in);
     stn_memory_free(b->context, b->out);
     stn_plan_destroy(b->plan);
-    stn_stencil_destroy(b->stencil);
     stn_context_destroy(b->context);
 }
 
@@ -291,7 +276,7 @@ Test(plan_on_device, takes_new_weights) {
     OK(stn_plan_set_weights(b.plan, 5, weights, &error));
     OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
     stn_tap taps[5];
-    memcpy(taps, stn_stencil_taps(b.stencil), sizeof taps);
+    memcpy(taps, stn_stencil_taps(stencil), sizeof taps);
     for (int k = 0; k < 5; k++) taps[k].weight = weights[k];
     stn_stencil *other;
     OK(stn_stencil_create(2, 5, taps, &other, &error));
