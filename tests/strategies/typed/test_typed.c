@@ -18,6 +18,8 @@ typedef struct job {
     stn_task task;
     size_t in_bytes, out_bytes;
     unsigned char *in, *want, *got;
+    int axis; /* of `bytes`: of the taps, unless they fill a plane */
+    bool in_plane;
     char what[300];
 } job;
 
@@ -132,33 +134,41 @@ static bool run_both(suite *s, job *j, const char *strategy, char *detail, size_
     return good;
 }
 
-/* One step: the same bytes, padding included. NaN differ in their bits and are set apart. */
-static void one_step(suite *s) {
-    const stn_kernels *kernels = stn_kernels_best();
-    const int count = s->full ? 2000 : 40;
-    dice d = {seed};
+/* Draws problems until `count` are valid; reports every `every`-th, and those that are wrong. */
+static void try_many(suite *s, uint64_t own_seed, int count, int every, bool (*draw_one)(dice *, job *),
+                     bool (*is_right)(suite *, job *, char *, size_t)) {
+    dice d = {own_seed};
     int done = 0;
     char detail[1400];
     for (int i = 0; done < count && i < 20 * count; i++) {
         job j;
-        if (draw(&d, &j, 1, true) && stn_task_converts(&j.task)) {
-            bool good = run_both(s, &j, "typed", detail, sizeof detail);
-            const stn_element to = stn_task_element(&j.task, true);
-            for (size_t at = 0, size = stn_element_size(to); good && at < j.out_bytes; at += size) {
-                double want, got;
-                kernels->load[to](&want, j.want + at, 1), kernels->load[to](&got, j.got + at, 1);
-                good = !memcmp(j.want + at, j.got + at, size) || (isnan(want) && isnan(got));
-                if (!good)
-                    snprintf(detail, sizeof detail, "seed %llu: element %zu is %.17g, not %.17g",
-                             (unsigned long long)seed, at / size, got, want);
-            }
-            if (!good || done % 20 == 0) suite_report(s, good, j.what, detail);
+        if (draw_one(&d, &j)) {
+            const bool good = is_right(s, &j, detail, sizeof detail);
+            if (!good || done % every == 0) suite_report(s, good, j.what, detail);
             done++;
         }
         free_job(&j);
     }
     suite_report(s, done == count, "problems drawn", NULL);
 }
+
+/* One step: the same bytes, padding included. NaN differ in their bits and are set apart. */
+static bool draw_step(dice *d, job *j) { return draw(d, j, 1, true) && stn_task_converts(&j->task); }
+static bool has_equal_elements(suite *s, job *j, char *detail, size_t room) {
+    const stn_kernels *kernels = stn_kernels_best();
+    bool good = run_both(s, j, "typed", detail, room);
+    const stn_element to = stn_task_element(&j->task, true);
+    for (size_t at = 0, size = stn_element_size(to); good && at < j->out_bytes; at += size) {
+        double want, got;
+        kernels->load[to](&want, j->want + at, 1), kernels->load[to](&got, j->got + at, 1);
+        good = !memcmp(j->want + at, j->got + at, size) || (isnan(want) && isnan(got));
+        if (!good)
+            snprintf(detail, room, "seed %llu: element %zu is %.17g, not %.17g", (unsigned long long)seed, at / size,
+                     got, want);
+    }
+    return good;
+}
+static void one_step(suite *s) { try_many(s, seed, s->full ? 2000 : 40, 20, draw_step, has_equal_elements); }
 
 /* Taps along one axis of small integers: a bell, random weights, integers, weights whose sums are
  * often integers, or the slope of a bell, which is summed in differences. */
@@ -223,68 +233,61 @@ static void fill_picture(dice *d, unsigned char *to, size_t bytes, size_t size) 
 }
 
 /* The kernels for small integers: the same bytes as the host's. */
-static void bytes(suite *s) {
-    const int count = s->full ? 600 : 16;
-    dice d = {seed + 2};
-    int done = 0;
-    char detail[1400];
-    for (int i = 0; done < count && i < 20 * count; i++) {
-        static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
-        static const stn_element elements[] = {STN_ELEMENT_U8, STN_ELEMENT_I8, STN_ELEMENT_U16, STN_ELEMENT_I16};
-        const int type = dice_int(&d, 0, 3), narrow = dice_int(&d, 0, 2);
-        const size_t size = type < 2 ? 1 : 2;
-        job j;
-        memset(&j, 0, sizeof j);
-        const int rank = dice_int(&d, 2, 3), axis = dice_int(&d, 0, rank - 1);
-        j.p = (stn_problem)STN_PROBLEM_INIT;
-        const bool plane = dice_int(&d, 0, 2) == 0;
-        j.p.stencil = plane ? plane_stencil(&d, rank, &j.p.divisor) : line_stencil(&d, rank, axis, &j.p.divisor);
-        for (int a = 0; a < rank; a++) {
-            j.p.extent[a] = (size_t)(a == rank - 1            ? narrow ? 8 * dice_int(&d, 1, 40) : dice_int(&d, 1, 300)
-                                                : a == axis || rank == 2 ? dice_int(&d, 8, 170)
-                                                              : dice_int(&d, 1, 20));
-            const bool wraps = dice_int(&d, 0, 3) == 0;
-            for (int side = 0; side < 2; side++)
-                j.p.boundary[a][side] =
-                    (stn_boundary){wraps ? STN_WRAP : kinds[dice_int(&d, 0, 3)], dice_int(&d, 0, 127)};
-        }
-        j.p.batch = (size_t)dice_int(&d, 1, 2), j.p.in_element = j.p.out_element = elements[type];
-        j.p.dtype = dice_int(&d, 0, 1) ? STN_F64 : STN_F32;
-        if (j.p.stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK && !stn_task_needs_host(&j.task)) {
-            comparison c = {.error = {.status = STN_OK}};
-            stn_plan *plan = NULL;
-            j.in_bytes = j.out_bytes = (size_t)stn_task_span(&j.task, false) * size;
-            j.in = malloc(j.in_bytes), j.want = malloc(j.out_bytes), j.got = malloc(j.out_bytes);
-            fill_picture(&d, j.in, j.in_bytes, size);
-            memset(j.want, POISON, j.out_bytes), memset(j.got, POISON, j.out_bytes);
-            snprintf(j.what, sizeof j.what, "%s, %zu x %zu x %zu, %s %d, reach %d %d, sides %s %s, divisor %g",
-                     stn_element_name(elements[type]), j.p.extent[0], j.p.extent[1], j.p.extent[2],
-                     plane ? "plane, not axis" : "axis", axis, j.task.reach[3 - rank + axis][0],
-                     j.task.reach[3 - rank + axis][1], side_names[j.p.boundary[axis][0].kind],
-                     side_names[j.p.boundary[axis][1].kind], j.p.divisor);
-            bool good = run_both(s, &j, "typed", detail, sizeof detail);
-            if (good && memcmp(j.want, j.got, j.out_bytes)) {
-                size_t at = 0;
-                while (j.want[at] == j.got[at]) at++;
-                good = false;
-                snprintf(detail, sizeof detail, "seed %llu: byte %zu is %d, not %d", (unsigned long long)seed, at,
-                         j.got[at], j.want[at]);
-            }
-            if (good && compare_plan(s->context, &j.p, NULL, -1, &plan, &c) == STN_OK &&
-                plan->candidate.values[0] == TYPED_POINT && j.p.divisor == rint(j.p.divisor) &&
-                ((!plane && axis < rank - 1) || j.task.n[1] >= 8) &&
-                j.task.reach[3 - rank + axis][0] + j.task.reach[3 - rank + axis][1] <= 32) {
-                good = false;
-                snprintf(detail, sizeof detail, "seed %llu: typed_point was chosen", (unsigned long long)seed);
-            }
-            stn_plan_destroy(plan);
-            if (!good || done % 20 == 0) suite_report(s, good, j.what, detail);
-            done++;
-        }
-        free_job(&j);
+static bool draw_bytes(dice *d, job *j) {
+    static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
+    static const stn_element elements[] = {STN_ELEMENT_U8, STN_ELEMENT_I8, STN_ELEMENT_U16, STN_ELEMENT_I16};
+    const int type = dice_int(d, 0, 3), narrow = dice_int(d, 0, 2);
+    const size_t size = type < 2 ? 1 : 2;
+    memset(j, 0, sizeof *j);
+    const int rank = dice_int(d, 2, 3), axis = j->axis = dice_int(d, 0, rank - 1);
+    j->p = (stn_problem)STN_PROBLEM_INIT;
+    j->in_plane = dice_int(d, 0, 2) == 0;
+    j->p.stencil = j->in_plane ? plane_stencil(d, rank, &j->p.divisor) : line_stencil(d, rank, axis, &j->p.divisor);
+    for (int a = 0; a < rank; a++) {
+        j->p.extent[a] = (size_t)(a == rank - 1            ? narrow ? 8 * dice_int(d, 1, 40) : dice_int(d, 1, 300)
+                                             : a == axis || rank == 2 ? dice_int(d, 8, 170)
+                                                           : dice_int(d, 1, 20));
+        const bool wraps = dice_int(d, 0, 3) == 0;
+        for (int side = 0; side < 2; side++)
+            j->p.boundary[a][side] = (stn_boundary){wraps ? STN_WRAP : kinds[dice_int(d, 0, 3)], dice_int(d, 0, 127)};
     }
-    suite_report(s, done == count, "problems drawn", NULL);
+    j->p.batch = (size_t)dice_int(d, 1, 2), j->p.in_element = j->p.out_element = elements[type];
+    j->p.dtype = dice_int(d, 0, 1) ? STN_F64 : STN_F32;
+    if (!j->p.stencil || stn_task_make(&j->p, &j->task, NULL) != STN_OK || stn_task_needs_host(&j->task)) return false;
+    j->in_bytes = j->out_bytes = (size_t)stn_task_span(&j->task, false) * size;
+    j->in = malloc(j->in_bytes), j->want = malloc(j->out_bytes), j->got = malloc(j->out_bytes);
+    fill_picture(d, j->in, j->in_bytes, size);
+    memset(j->want, POISON, j->out_bytes), memset(j->got, POISON, j->out_bytes);
+    const int *const reach = j->task.reach[3 - rank + axis];
+    snprintf(j->what, sizeof j->what, "%s, %zu x %zu x %zu, %s %d, reach %d %d, sides %s %s, divisor %g",
+             stn_element_name(elements[type]), j->p.extent[0], j->p.extent[1], j->p.extent[2],
+             j->in_plane ? "plane, not axis" : "axis", axis, reach[0], reach[1],
+             side_names[j->p.boundary[axis][0].kind], side_names[j->p.boundary[axis][1].kind], j->p.divisor);
+    return true;
 }
+
+static bool has_equal_bytes(suite *s, job *j, char *detail, size_t room) {
+    comparison c = {.error = {.status = STN_OK}};
+    stn_plan *plan = NULL;
+    const int rank = stn_stencil_rank(j->p.stencil), *const reach = j->task.reach[3 - rank + j->axis];
+    bool good = run_both(s, j, "typed", detail, room);
+    if (good && memcmp(j->want, j->got, j->out_bytes)) {
+        size_t at = 0;
+        while (j->want[at] == j->got[at]) at++;
+        good = false;
+        snprintf(detail, room, "seed %llu: byte %zu is %d, not %d", (unsigned long long)seed, at, j->got[at],
+                 j->want[at]);
+    }
+    if (good && compare_plan(s->context, &j->p, NULL, -1, &plan, &c) == STN_OK &&
+        plan->candidate.values[0] == TYPED_POINT && j->p.divisor == rint(j->p.divisor) &&
+        ((!j->in_plane && j->axis < rank - 1) || j->task.n[1] >= 8) && reach[0] + reach[1] <= 32) {
+        good = false;
+        snprintf(detail, room, "seed %llu: typed_point was chosen", (unsigned long long)seed);
+    }
+    stn_plan_destroy(plan);
+    return good;
+}
+static void bytes(suite *s) { try_many(s, seed + 2, s->full ? 600 : 16, 20, draw_bytes, has_equal_bytes); }
 
 /* The weights of 25 taps lie 0.45 of 2^-bits above multiples of 2^-bits where the image is 255, and
  * below where it is 0, or the reverse (way -1). If the kernel rounds weights to such multiples, its
@@ -365,41 +368,31 @@ static void flat_slopes(suite *s) {
 
 /* Several steps, and one step to floating point by other strategies: the same numbers, to the
  * rounding of the dtype and of the output. */
-static void converted(suite *s) {
-    const stn_kernels *kernels = stn_kernels_best();
-    const int count = s->full ? 300 : 12;
-    dice d = {seed + 1};
-    int done = 0;
-    char detail[1400];
-    for (int i = 0; done < count && i < 20 * count; i++) {
-        job j;
-        if (draw(&d, &j, (uint64_t)dice_int(&d, 1, 5), false) && stn_task_converts(&j.task)) {
-            bool good = run_both(s, &j, "converted", detail, sizeof detail);
-            const stn_element to = stn_task_element(&j.task, true);
-            const double unit = to == STN_ELEMENT_BF16  ? 8e-3
-                                : to == STN_ELEMENT_F16 ? 1e-3
-                                : j.p.dtype == STN_F64  ? 2e-7
-                                                        : 1e-5;
-            double most = 0, off = 0;
-            for (size_t at = 0, size = stn_element_size(to); good && at < j.out_bytes; at += size) {
-                double want, got;
-                kernels->load[to](&want, j.want + at, 1), kernels->load[to](&got, j.got + at, 1);
-                /* Of all values, those that overflow too: the rounding errors of large terms
-                 * remain where these cancel. */
-                if (!isnan(want)) most = fmax(most, fabs(want));
-                if (memcmp(j.want + at, j.got + at, size) != 0) off = fmax(off, fabs(want - got));
-            }
-            if (good && !(off <= unit * (1 + most))) {
-                good = false;
-                snprintf(detail, sizeof detail, "seed %llu: off by %g of %g", (unsigned long long)seed, off, most);
-            }
-            if (!good || done % 10 == 0) suite_report(s, good, j.what, detail);
-            done++;
-        }
-        free_job(&j);
-    }
-    suite_report(s, done == count, "problems drawn", NULL);
+static bool draw_steps(dice *d, job *j) {
+    return draw(d, j, (uint64_t)dice_int(d, 1, 5), false) && stn_task_converts(&j->task);
 }
+static bool has_close_elements(suite *s, job *j, char *detail, size_t room) {
+    const stn_kernels *kernels = stn_kernels_best();
+    bool good = run_both(s, j, "converted", detail, room);
+    const stn_element to = stn_task_element(&j->task, true);
+    const double unit = to == STN_ELEMENT_BF16  ? 8e-3
+                        : to == STN_ELEMENT_F16 ? 1e-3
+                        : j->p.dtype == STN_F64 ? 2e-7
+                                                : 1e-5;
+    double most = 0, off = 0;
+    for (size_t at = 0, size = stn_element_size(to); good && at < j->out_bytes; at += size) {
+        double want, got;
+        kernels->load[to](&want, j->want + at, 1), kernels->load[to](&got, j->got + at, 1);
+        /* Of all values, those that overflow too: the rounding errors of large terms remain where
+         * these cancel. */
+        if (!isnan(want)) most = fmax(most, fabs(want));
+        if (memcmp(j->want + at, j->got + at, size) != 0) off = fmax(off, fabs(want - got));
+    }
+    if (!good || off <= unit * (1 + most)) return good;
+    snprintf(detail, room, "seed %llu: off by %g of %g", (unsigned long long)seed, off, most);
+    return false;
+}
+static void converted(suite *s) { try_many(s, seed + 1, s->full ? 300 : 12, 10, draw_steps, has_close_elements); }
 
 /* New weights, which are summed in pairs where the old ones were not. */
 static void new_weights(suite *s) {
