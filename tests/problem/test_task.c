@@ -7,44 +7,57 @@
 #include "problem/task.h"
 #include "refusal.h"
 
-static stn_stencil *heat;
+static stn_stencil *heat, *other; /* other: of take */
+static stn_problem problem;       /* a valid one, of which tests invalidate members */
+static stn_task task;             /* the last one that was made */
 
-static void make_heat(void) { cr_assert_eq(stn_stencil_parse("heat-2d:alpha=0.2", &heat, NULL), STN_OK); }
-static void destroy_heat(void) { stn_stencil_destroy(heat); }
-TestSuite(task, .init = make_heat, .fini = destroy_heat);
-
-/* A valid problem, of which tests invalidate members. */
 static stn_problem good(void) {
-    stn_problem problem = STN_PROBLEM_INIT;
-    problem.stencil = heat;
-    problem.extent[0] = 20;
-    problem.extent[1] = 30;
-    return problem;
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = heat, p.extent[0] = 20, p.extent[1] = 30;
+    return p;
 }
 
-static stn_task made(const stn_problem *problem) {
+/* Takes these taps instead of heat, and this number of points along each axis. */
+static void take(int rank, size_t ntaps, const stn_tap *taps, size_t points) {
+    stn_stencil_destroy(other), other = NULL;
+    cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &other, NULL), STN_OK);
+    problem = (stn_problem){.stencil = other};
+    for (int axis = 0; axis < rank; axis++) problem.extent[axis] = points;
+}
+
+static void make(void) {
     stn_error error = {STN_OK, ""};
-    stn_task task;
-    cr_assert_eq(stn_task_make(problem, &task, &error), STN_OK, "%s", error.message);
-    cr_expect_eq(stn_problem_validate(problem, NULL), STN_OK);
-    return task;
+    stn_task_clear(&task);
+    cr_assert_eq(stn_task_make(&problem, &task, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(stn_problem_validate(&problem, NULL), STN_OK);
 }
 
-static void refused(const stn_problem *problem, const char *first, const char *second) {
+static void start(void) {
+    cr_assert_eq(stn_stencil_parse("heat-2d:alpha=0.2", &heat, NULL), STN_OK);
+    problem = good();
+}
+static void end(void) {
+    stn_task_clear(&task);
+    stn_stencil_destroy(heat);
+    stn_stencil_destroy(other);
+}
+TestSuite(task, .init = start, .fini = end);
+
+/* p: the problem, or NULL */
+static void refused(const stn_problem *p, const char *first, const char *second) {
     static const stn_task empty;
     stn_error error;
-    stn_task task;
-    memset(&task, 0xee, sizeof task);
-    expect_refusal(stn_task_make(problem, &task, &error), &error, first, second);
-    cr_expect_null(task.taps);
-    cr_expect_eq(task.ntaps, empty.ntaps);
-    expect_refusal(stn_problem_validate(problem, &error), &error, first, second);
-    cr_expect_eq(stn_problem_validate(problem, NULL), STN_ERROR_INVALID_ARGUMENT);
+    stn_task none;
+    memset(&none, 0xee, sizeof none);
+    expect_refusal(stn_task_make(p, &none, &error), &error, first, second);
+    cr_expect_null(none.taps);
+    cr_expect_eq(none.ntaps, empty.ntaps);
+    expect_refusal(stn_problem_validate(p, &error), &error, first, second);
+    cr_expect_eq(stn_problem_validate(p, NULL), STN_ERROR_INVALID_ARGUMENT);
 }
 
 Test(task, is_canonical_with_every_default_filled_in) {
-    stn_problem problem = good();
-    stn_task task = made(&problem);
+    make();
     cr_expect_eq(task.rank, 2);
     const int64_t n[3] = {1, 20, 30}, stride[3] = {600, 30, 1};
     cr_expect_arr_eq(task.n, n, sizeof n);
@@ -68,16 +81,14 @@ Test(task, is_canonical_with_every_default_filled_in) {
 }
 
 Test(task, normalizes_one_step_of_floats) {
-    stn_problem problem = good();
     problem.normalized = STN_NORMALIZED_NAN;
     refused(&problem, "normalized is 2", "STN_NORMALIZED");
     problem.normalized = STN_NORMALIZED | 16;
     refused(&problem, "normalized is 17", "STN_NORMALIZED");
     problem.normalized = STN_NORMALIZED | STN_NORMALIZED_PAIRS_OUT;
     problem.in_element = STN_ELEMENT_U8;
-    stn_task task = made(&problem);
+    make();
     cr_expect(task.normalized == 9 && stn_task_converts(&task));
-    stn_task_clear(&task);
     problem.out_element = STN_ELEMENT_F32;
     refused(&problem, "pairs", "element type");
     problem.out_element = STN_ELEMENT_DTYPE;
@@ -95,7 +106,6 @@ Test(task, normalizes_one_step_of_floats) {
 }
 
 Test(task, keeps_what_is_given) {
-    stn_problem problem = good();
     problem.batch = 3;
     problem.steps = UINT64_MAX;
     problem.tolerance = 1e-3;
@@ -103,7 +113,7 @@ Test(task, keeps_what_is_given) {
     problem.in_place = 7;
     problem.boundary[0][0] = (stn_boundary){STN_FIXED, 5};
     problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, -2};
-    stn_task task = made(&problem);
+    make();
     cr_expect(task.batch == 3 && task.steps == UINT64_MAX && task.tolerance == 1e-3 && task.dtype == STN_F16);
     cr_expect_eq(task.in_place, true);
     cr_expect_eq(task.boundary[0][0].kind, STN_WRAP);
@@ -111,19 +121,14 @@ Test(task, keeps_what_is_given) {
     cr_expect(task.boundary[1][1].kind == STN_CONSTANT && task.boundary[1][1].value == -2);
     cr_expect_eq(task.boundary[2][1].kind, STN_WRAP);
     cr_expect_eq(stn_task_points(&task), 1800);
-    stn_task_clear(&task);
 }
 
 static void shape(int rank, size_t ntaps, const stn_tap *taps, stn_pattern pattern, int low, int high) {
-    stn_problem problem = {.extent = {9, 9, 9}};
-    stn_stencil *stencil = NULL;
-    cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &stencil, NULL), STN_OK);
-    problem.stencil = stencil;
-    stn_task task = made(&problem);
-    stn_stencil_destroy(stencil); /* the task has a copy */
+    take(rank, ntaps, taps, 9);
+    make();
+    stn_stencil_destroy(other), other = NULL; /* the task has a copy */
     cr_expect_eq(task.pattern, pattern, "%s", stn_pattern_name(task.pattern));
     cr_expect(task.reach[3 - rank][0] == low && task.reach[3 - rank][1] == high, "along the slowest axis");
-    stn_task_clear(&task);
 }
 
 Test(task, patterns_and_reaches) {
@@ -139,82 +144,61 @@ Test(task, patterns_and_reaches) {
 
 Test(task, taps_that_reach_past_the_axis_length_are_detected) {
     const stn_boundary_kind kinds[] = {STN_WRAP, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
-    stn_stencil *stencil = NULL;
-    cr_assert_eq(stn_stencil_create(2, 2, (stn_tap[]){{{0, -3}, 1}, {{0, 2}, 1}}, &stencil, NULL), STN_OK);
     for (int k = 0; k < 6; k++) {
-        stn_problem problem = {.stencil = stencil, .extent = {1, 3}};
+        take(2, 2, (stn_tap[]){{{0, -3}, 1}, {{0, 2}, 1}}, 1);
+        problem.extent[1] = 3;
         for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = kinds[k];
-        stn_task task = made(&problem);
+        make();
         cr_expect(!stn_task_needs_host(&task));
-        stn_task_clear(&task);
         problem.extent[1] = 2;
-        task = made(&problem);
+        make();
         cr_expect(stn_task_needs_host(&task));
-        stn_task_clear(&task);
     }
-    stn_stencil_destroy(stencil);
-    /* whichever side they reach past */
-    for (int side = -1; side < 2; side += 2) {
-        cr_assert_eq(stn_stencil_create(1, 2, (stn_tap[]){{{0}, 1}, {{3 * side}, 1}}, &stencil, NULL), STN_OK);
-        stn_problem problem = {.stencil = stencil, .extent = {2}};
-        stn_task task = made(&problem);
+    for (int side = -1; side < 2; side += 2) { /* whichever side they reach past */
+        take(1, 2, (stn_tap[]){{{0}, 1}, {{3 * side}, 1}}, 2);
+        make();
         cr_expect(stn_task_needs_host(&task), "side %d", side);
-        stn_task_clear(&task);
-        stn_stencil_destroy(stencil);
     }
 }
 
 /* A whole box of equal weights that reaches further to one side mirrors nothing. */
 Test(task, knows_that_lopsided_boxes_are_not_mirrored) {
-    stn_stencil *stencil;
-    cr_assert_eq(stn_stencil_create(1, 3, (stn_tap[]){{{0}, 1}, {{1}, 2}, {{2}, 1}}, &stencil, NULL), STN_OK);
-    stn_problem problem = {.stencil = stencil, .extent = {9}};
-    stn_task task = made(&problem);
+    take(1, 3, (stn_tap[]){{{0}, 1}, {{1}, 2}, {{2}, 1}}, 9);
+    make();
     cr_expect(!stn_task_is_symmetric(&task, 2));
-    stn_task_clear(&task);
-    stn_stencil_destroy(stencil);
 }
 
 Test(task, taps_beyond_the_radius_of_gpus_are_detected) {
     for (int radius = STN_MAX_RADIUS; radius <= STN_MAX_RADIUS + 1; radius++) {
-        stn_stencil *stencil = NULL;
-        cr_assert_eq(stn_stencil_create(1, 1, (stn_tap[]){{{-radius}, 1}}, &stencil, NULL), STN_OK);
-        stn_problem problem = {.stencil = stencil, .extent = {1000}};
-        stn_task task = made(&problem);
+        take(1, 1, (stn_tap[]){{{-radius}, 1}}, 1000);
+        make();
         cr_expect_eq(stn_task_needs_host(&task), radius > STN_MAX_RADIUS);
-        stn_task_clear(&task);
-        stn_stencil_destroy(stencil);
     }
 }
 
 /* With one snapshot the snapshot stride is ignored. */
 Test(task, one_state_has_no_stride_of_snapshots) {
-    stn_problem problem = good();
     problem.snapshot_stride = PTRDIFF_MAX;
-    stn_task task = made(&problem);
+    make();
     cr_expect_eq(task.snapshot_stride, 600);
-    stn_task_clear(&task);
 }
 
 /* The default stride of snapshots counts the batch stride, also if there is only one grid. */
 Test(task, states_are_a_batch_stride_apart) {
     for (size_t batch = 0; batch <= 2; batch++) {
-        stn_problem problem = good();
+        problem = good();
         problem.batch = batch, problem.steps = 6, problem.every = 2, problem.out_batch_stride = 777;
-        stn_task task = made(&problem);
+        make();
         cr_expect_eq(task.snapshot_stride, batch == 2 ? 1554 : 777);
-        stn_task_clear(&task);
     }
 }
 
 Test(task, structs_of_other_sizes) {
-    stn_problem problem = good();
     /* None, the size in release 0.2.0, and the size now. */
     const size_t released[] = {0, offsetof(stn_problem, normalized), sizeof problem};
     for (size_t i = 0; i < sizeof released / sizeof *released; i++) {
         problem.struct_size = released[i];
-        stn_task task = made(&problem);
-        stn_task_clear(&task);
+        make();
     }
     problem.struct_size = sizeof problem + 8;
     refused(&problem, "struct_size", "knows only");
@@ -230,7 +214,6 @@ Test(task, structs_of_other_sizes) {
 
 Test(task, bad_scalars_are_refused) {
     refused(NULL, "problem is NULL", "stn_problem");
-    stn_problem problem = good();
     problem.stencil = NULL;
     refused(&problem, "stencil is NULL", "stn_stencil_parse");
     problem = good();
@@ -247,7 +230,6 @@ Test(task, bad_scalars_are_refused) {
 }
 
 Test(task, bad_sizes_are_refused) {
-    stn_problem problem = good();
     problem.extent[1] = 0;
     refused(&problem, "extent[1] is 0", "at least one point");
     const size_t sizes[][3] = {{SIZE_MAX, 1, 1},
@@ -267,38 +249,33 @@ Test(task, bad_sizes_are_refused) {
     problem = good();
     problem.extent[0] = problem.extent[1] = (size_t)1 << 30;
     problem.dtype = STN_F16;
-    stn_task task = made(&problem);
+    make();
     cr_expect_eq(stn_task_points(&task), (int64_t)1 << 60);
-    stn_task_clear(&task);
 }
 
 Test(task, bad_boundaries_are_refused_though_no_tap_may_reach_them) {
-    stn_stencil *identity = NULL;
-    cr_assert_eq(stn_stencil_create(2, 1, &(stn_tap){{0}, 1}, &identity, NULL), STN_OK);
     for (int reaching = 0; reaching < 2; reaching++) {
-        stn_problem problem = good();
-        if (!reaching) problem.stencil = identity;
-        const stn_problem start = problem;
+        problem = good();
+        if (!reaching) take(2, 1, &(stn_tap){{0}, 1}, 20);
+        const stn_problem given = problem;
         problem.boundary[1][0].kind = (stn_boundary_kind)6;
         refused(&problem, "boundary kind 6 on the low side of axis 1", "STN_FIXED");
         problem.boundary[1][0].kind = (stn_boundary_kind)-1;
         refused(&problem, "boundary kind -1 on the low side of axis 1", "STN_FIXED");
-        problem = start;
+        problem = given;
         problem.boundary[0][1].kind = STN_NEAREST;
         refused(&problem, "axis 0 wraps on its low side only", "both sides");
-        problem = start;
+        problem = given;
         problem.boundary[1][0].kind = STN_NEAREST;
         refused(&problem, "axis 1 wraps on its high side only", "both sides");
         const double values[] = {NAN, INFINITY, -INFINITY};
         for (int i = 0; i < 3; i++) {
             problem.boundary[1][0] = (stn_boundary){STN_NEAREST, 0};
             problem.boundary[1][1] = (stn_boundary){STN_CONSTANT, values[i]};
-            stn_task task = made(&problem); /* transforms would spread it over the whole grid */
+            make(); /* transforms would spread it over the whole grid */
             cr_expect(task.local);
-            stn_task_clear(&task);
         }
     }
-    stn_stencil_destroy(identity);
 }
 
 Test(task, values_that_the_dtype_does_not_hold) {
@@ -307,36 +284,29 @@ Test(task, values_that_the_dtype_does_not_hold) {
         double fits, too_large;
     } cases[] = {{STN_F64, 1e308, 0}, {STN_F32, 3.4e38, 3.5e38}, {STN_F16, -65504, -65505}};
     for (int i = 0; i < 3; i++) {
-        stn_problem problem = good();
+        problem = good();
         problem.dtype = cases[i].dtype;
         /* not a constant side: the value is ignored */
         problem.boundary[0][0] = (stn_boundary){STN_NEAREST, 1e300};
         problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, cases[i].fits};
-        stn_task task = made(&problem);
+        make();
         cr_expect(!task.local);
-        stn_task_clear(&task);
         if (!cases[i].too_large) continue;
         problem.boundary[0][1].value = cases[i].too_large;
-        task = made(&problem);
+        make();
         cr_expect(task.local, "infinite in %s", stn_dtype_name(cases[i].dtype));
-        stn_task_clear(&task);
     }
-    stn_stencil *large = NULL;
-    cr_assert_eq(stn_stencil_create(1, 1, &(stn_tap){{-2}, 1e39}, &large, NULL), STN_OK);
-    stn_problem problem = {.stencil = large, .extent = {4}};
-    stn_task task = made(&problem);
-    stn_task_clear(&task);
+    take(1, 1, &(stn_tap){{-2}, 1e39}, 4);
+    make();
     problem.dtype = STN_F32;
     refused(&problem, "weight at offset (-2) is 1e+39", "use f64");
     problem.dtype = STN_F16;
     refused(&problem, "weight at offset (-2) is 1e+39", "float32");
-    stn_stencil_destroy(large);
 }
 
 Test(task, weights_can_be_replaced) {
-    stn_problem problem = good();
     problem.dtype = STN_F32;
-    stn_task task = made(&problem);
+    make();
     double weights[5] = {1, 2, 3, 4, 5};
     cr_expect_eq(stn_task_set_weights(&task, 5, weights, NULL), STN_OK);
     for (int i = 0; i < 5; i++) cr_expect_eq(task.taps[i].weight, i + 1);
@@ -349,7 +319,6 @@ Test(task, weights_can_be_replaced) {
     weights[3] = 1e300;
     expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight at offset (0, 1) is 1e+300", "f32");
     cr_expect_eq(task.taps[0].weight, 1, "nothing changes on failure");
-    stn_task_clear(&task);
 }
 
 /* A box of 2 x 3 taps in a plane: weights b[y] * c[x] with c = 1 in the middle. */
@@ -361,12 +330,8 @@ Test(task, knows_weights_that_are_products) {
         taps[i] = (stn_tap){{i / 3, i % 3 - 1, 0}, b[i / 3] * c[i % 3]};
         weights[i] = taps[i].weight;
     }
-    stn_problem problem = {.extent = {9, 9}};
-    stn_stencil *stencil = NULL;
-    cr_assert_eq(stn_stencil_create(2, 6, taps, &stencil, NULL), STN_OK);
-    problem.stencil = stencil;
-    stn_task task = made(&problem);
-    stn_stencil_destroy(stencil);
+    take(2, 6, taps, 9);
+    make();
     cr_assert(stn_task_is_separable(&task, factors));
     cr_expect(factors[0][0] == 1 && factors[1][0] == b[0] && factors[1][1] == b[1]);
     for (int i = 0; i < 3; i++) cr_expect_eq(factors[2][i], c[i]);
@@ -379,18 +344,15 @@ Test(task, knows_weights_that_are_products) {
     for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 1e-60 * b[i / 3] : taps[i].weight;
     cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
     cr_expect_not(stn_task_is_separable(&task, factors), "factors of 1e60, which f32 does not hold");
-    stn_task_clear(&task);
     problem.stencil = heat;
     problem.extent[0] = 9;
-    task = made(&problem);
+    make();
     cr_expect_not(stn_task_is_separable(&task, factors), "a star is no box");
-    stn_task_clear(&task);
 }
 
 /* The star's taps: (-1, 0) (0, -1) (0, 0) (0, 1) (1, 0). */
 Test(task, knows_along_which_axes_its_weights_are_mirrored) {
-    stn_problem problem = good();
-    stn_task task = made(&problem);
+    make();
     double along_y[5] = {2, 3, 1, 4, 2}, along_x[5] = {2, 3, 1, 3, 5};
     cr_expect(stn_task_is_symmetric(&task, 1) && stn_task_is_symmetric(&task, 2));
     cr_expect_eq(stn_task_set_weights(&task, 5, along_y, NULL), STN_OK);
@@ -399,17 +361,16 @@ Test(task, knows_along_which_axes_its_weights_are_mirrored) {
     cr_expect(!stn_task_is_symmetric(&task, 1) && stn_task_is_symmetric(&task, 2));
     cr_expect_eq(stn_task_reach(&task, 0), 0);
     cr_expect_eq(stn_task_reach(&task, 2), 1);
-    stn_task_clear(&task);
 }
 
 /* The definition of symmetry: each tap has one at the mirrored offset, of the same weight. */
-static bool mirrors(const stn_task *task, int axis) {
-    for (size_t i = 0; i < task->ntaps; i++) {
+static bool mirrors(int axis) {
+    for (size_t i = 0; i < task.ntaps; i++) {
         bool found = false;
-        for (size_t k = 0; k < task->ntaps; k++) {
-            bool opposite = task->taps[i].weight == task->taps[k].weight;
+        for (size_t k = 0; k < task.ntaps; k++) {
+            bool opposite = task.taps[i].weight == task.taps[k].weight;
             for (int j = 0; j < 3; j++)
-                opposite = opposite && task->taps[i].offset[j] == (j == axis ? -1 : 1) * task->taps[k].offset[j];
+                opposite = opposite && task.taps[i].offset[j] == (j == axis ? -1 : 1) * task.taps[k].offset[j];
             found = found || opposite;
         }
         if (!found) return false;
@@ -431,16 +392,11 @@ Test(task, knows_mirrored_boxes) {
                 const int64_t y = from[box][0] + i / columns, x = from[box][1] + i % columns;
                 taps[count++] = (stn_tap){{y, x, 0}, (double)(1 + llabs(y) + 3 * llabs(x)) + (odd == i ? 0.5 : 0)};
             }
-            stn_stencil *stencil;
-            stn_problem problem = good();
-            cr_assert_eq(stn_stencil_create(2, count, taps, &stencil, NULL), STN_OK);
-            problem.stencil = stencil;
-            stn_task task = made(&problem);
+            take(2, count, taps, 20);
+            make();
             for (int axis = 1; axis < 3; axis++)
-                cr_expect_eq(stn_task_is_symmetric(&task, axis), mirrors(&task, axis), "box %zu, %d, axis %d", box,
-                             (int)odd, axis);
-            stn_task_clear(&task);
-            stn_stencil_destroy(stencil);
+                cr_expect_eq(stn_task_is_symmetric(&task, axis), mirrors(axis), "box %zu, %d, axis %d", box, (int)odd,
+                             axis);
         }
     }
 }
@@ -449,18 +405,12 @@ Test(task, knows_mirrored_boxes) {
 Test(task, reflected_taps_end_before_a_fixed_side) {
     for (int side = 0; side < 2; side++)
         for (int reach = 4; reach <= 5; reach++) {
-            stn_problem problem = STN_PROBLEM_INIT;
-            stn_stencil *far = NULL;
-            const stn_tap tap = {{side ? reach : -reach}, 1};
-            cr_assert_eq(stn_stencil_create(1, 1, &tap, &far, NULL), STN_OK);
-            problem.stencil = far;
-            problem.extent[0] = 4;
+            take(1, 1, &(stn_tap){{side ? reach : -reach}, 1}, 4);
             problem.boundary[0][side].kind = STN_REFLECT;
             problem.boundary[0][!side].kind = STN_FIXED;
             if (reach == 5)
                 refused(&problem, "reach 5 points", "opposite side, which is fixed");
             else
                 cr_expect_eq(stn_problem_validate(&problem, NULL), STN_OK);
-            stn_stencil_destroy(far);
         }
 }
