@@ -84,6 +84,22 @@ char *entry_path(const char *folder, const stn_key *key) {
     return path;
 }
 
+void expect_only_whole(unsigned char *bytes, size_t size, bool (*reads)(const unsigned char *, size_t),
+                       bool any_other) {
+    for (size_t i = 0; i < size; i++)
+        for (unsigned flip = 1; flip < 256; flip = any_other ? flip + 1 : flip * 2 + flip % 3) {
+            bytes[i] ^= (unsigned char)flip;
+            cr_assert_not(reads(bytes, size), "byte %zu changed by %u", i, flip);
+            bytes[i] ^= (unsigned char)flip;
+        }
+    cr_assert(reads(bytes, size));
+    for (size_t cut = 0; cut < size; cut++) cr_assert_not(reads(bytes, cut), "cut to %zu", cut);
+    unsigned char *longer = calloc(1, size + 70);
+    memcpy(longer, bytes, size);
+    for (size_t more = 1; more <= 70; more++) cr_assert_not(reads(longer, size + more), "%zu more", more);
+    free(longer);
+}
+
 unsigned char *read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;

@@ -27,6 +27,10 @@ unsigned count_files(const char *folder, const char *prefix_or_null);
 /* sets the last use to so many seconds ago */
 void set_age(const char *path, long seconds);
 
+/* Reads these bytes, and refuses them with a byte changed (to any other one or to a few others),
+ * cut short, or with up to 70 zeros more. */
+void expect_only_whole(unsigned char *bytes, size_t size, bool (*reads)(const unsigned char *, size_t), bool any_other);
+
 /* Changes one byte of every entry; returns how many there were. */
 unsigned damage_entries(const char *folder);
 

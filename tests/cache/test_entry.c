@@ -60,28 +60,10 @@ Test(entry, may_lack_any_member) {
     free(image);
 }
 
-Test(entry, detects_every_changed_byte) {
+Test(entry, detects_every_changed_byte_truncation_and_growth) {
     size_t size;
     unsigned char *image = image_of(5, 40, &size);
-    cr_assert(decodes(image, size));
-    for (size_t i = 0; i < size; i++)
-        for (unsigned flip = 1; flip < 256; flip++) {
-            image[i] ^= (unsigned char)flip;
-            cr_assert_not(decodes(image, size), "byte %zu changed by %u", i, flip);
-            image[i] ^= (unsigned char)flip;
-        }
-    cr_assert(decodes(image, size));
-    free(image);
-}
-
-Test(entry, detects_truncation_and_growth) {
-    size_t size;
-    unsigned char *image = image_of(6, 40, &size);
-    for (size_t cut = 0; cut < size; cut++) cr_assert_not(decodes(image, cut), "cut to %zu", cut);
-    unsigned char *longer = calloc(1, size + 64);
-    memcpy(longer, image, size);
-    for (size_t more = 1; more <= 64; more++) cr_assert_not(decodes(longer, size + more), "%zu more", more);
-    free(longer);
+    expect_only_whole(image, size, decodes, true);
     free(image);
 }
 

@@ -90,28 +90,10 @@ static bool all_well(const unsigned char *data, size_t size) {
     return status == STN_OK;
 }
 
-Test(pack, detects_every_changed_byte) {
+Test(pack, detects_every_changed_byte_truncation_and_growth) {
     size_t size;
     unsigned char *data = pack_of(0, 3, 10, &size);
-    cr_assert(all_well(data, size));
-    for (size_t i = 0; i < size; i++)
-        for (unsigned flip = 1; flip < 256; flip = flip * 2 + flip % 3) {
-            data[i] ^= (unsigned char)flip;
-            cr_assert_not(all_well(data, size), "byte %zu changed by %u", i, flip);
-            data[i] ^= (unsigned char)flip;
-        }
-    cr_assert(all_well(data, size));
-    free(data);
-}
-
-Test(pack, detects_truncation_and_growth) {
-    size_t size;
-    unsigned char *data = pack_of(0, 3, 10, &size);
-    for (size_t cut = 0; cut < size; cut++) cr_assert_not(all_well(data, cut), "cut to %zu", cut);
-    unsigned char *longer = calloc(1, size + 70);
-    memcpy(longer, data, size);
-    for (size_t more = 1; more <= 70; more++) cr_assert_not(all_well(longer, size + more), "%zu more", more);
-    free(longer);
+    expect_only_whole(data, size, all_well, false);
     free(data);
 }
 

@@ -17,13 +17,25 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void) 
     return "allocator_may_return_null=1";
 }
 
-TestSuite(context, .init = stand_ins_start, .fini = stand_ins_end);
-
 static stn_status create(int device) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = device;
     return stn_context_create(&options, &context, &error);
 }
+static void close_context(void) {
+    stn_context_destroy(context);
+    context = NULL;
+}
+static void open_on(int device) {
+    close_context();
+    OK(create(device));
+}
+static void end(void) {
+    close_context();
+    stand_ins_end();
+}
+TestSuite(context, .init = stand_ins_start, .fini = end);
+
 static void expect_error(stn_status status, stn_status wanted, const char *part) {
     cr_expect_eq(status, wanted, "%s, not %s: %s", stn_status_string(status), stn_status_string(wanted), error.message);
     cr_expect_null(context);
@@ -31,25 +43,24 @@ static void expect_error(stn_status status, stn_status wanted, const char *part)
 }
 
 Test(context, auto_takes_the_gpu) {
-    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK, "%s", error.message);
+    open_on(STN_DEVICE_AUTO);
     cr_expect(stn_context_is_device(context));
     cr_expect_str_eq(context->machine.name, "Fake GPU 0");
-    stn_context_destroy(context);
-    cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK, "%s", error.message);
+    open_on(STN_DEVICE_CUDA(1));
     cr_expect_str_eq(context->machine.name, "Fake GPU 1");
-    stn_context_destroy(context);
+    close_context();
     cr_expect(fake->pushed == 0 && fake->retained == 0);
 }
 Test(context, auto_falls_back_to_the_host_and_keeps_the_reason) {
     setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
-    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK, "%s", error.message);
+    open_on(STN_DEVICE_AUTO);
     cr_expect_not(stn_context_is_device(context));
     char *text;
     OK(stn_context_describe(context, STN_TEXT, &text, &error));
     cr_expect(strstr(text, "no GPU: STENTOR_CUDA_PATH is set to \"/nowhere/libcuda.so.1\""), "%s", text);
     stn_text_free(text);
-    stn_context_destroy(context);
-    expect_error((context = NULL, create(STN_DEVICE_CUDA(0))), STN_ERROR_NO_DEVICE, "/nowhere/libcuda.so.1");
+    close_context();
+    expect_error(create(STN_DEVICE_CUDA(0)), STN_ERROR_NO_DEVICE, "/nowhere/libcuda.so.1");
 }
 Test(context, options_that_are_wrong) {
     expect_error(create(STN_DEVICE_CUDA(7)), STN_ERROR_NO_DEVICE, "no GPU 7: this process sees 2 GPU(s)");
@@ -89,7 +100,6 @@ Test(context, an_absent_gpu_needs_no_driver) {
     FAILS(stn_memory_alloc(context, 8, &pointer, &error), STN_ERROR_NO_DEVICE, "sm_80, which is not here");
     cr_expect_eq(stn_synchronize(context, NULL, &error), STN_ERROR_NO_DEVICE);
     cr_expect_eq(stn_context_measure_bandwidth(context, &error), STN_OK, "nothing to measure");
-    stn_context_destroy(context);
 }
 
 static void check_memory(void) {
@@ -110,7 +120,7 @@ static void check_memory(void) {
     stn_memory_free(context, pointer);
 }
 Test(context, memory_of_the_host) {
-    cr_assert_eq(create(STN_DEVICE_HOST), STN_OK);
+    open_on(STN_DEVICE_HOST);
     check_memory();
     void *pointer;
     OK(stn_memory_alloc(context, 100, &pointer, &error));
@@ -123,12 +133,11 @@ Test(context, memory_of_the_host) {
     }
     cr_expect_eq(stn_memory_alloc(context, 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_expect_eq(stn_memory_alloc(NULL, 1, &pointer, &error), STN_ERROR_INVALID_ARGUMENT);
-    stn_context_destroy(context);
 }
 Test(context, memory_of_the_gpu) {
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    open_on(STN_DEVICE_CUDA(0));
     check_memory();
-    stn_context_destroy(context);
+    close_context();
     cr_expect_eq(fake->allocations, 0);
 }
 
@@ -148,7 +157,7 @@ Test(context, in_a_forked_child_only_frees, .timeout = 60) {
     void *memory;
     stn_kernel_set set = {0};
     stn_kernel *kernel;
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK, "%s", error.message);
+    open_on(STN_DEVICE_CUDA(0));
     set.context = context;
     OK(stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, &error));
     OK(stn_memory_alloc(context, 8, &memory, &error));
@@ -160,7 +169,7 @@ Test(context, in_a_forked_child_only_frees, .timeout = 60) {
     cr_assert_eq(status, 0, "%x: %d went wrong in the child", (unsigned)status, WEXITSTATUS(status));
     stn_kernel_set_clear(&set);
     stn_memory_free(context, memory);
-    stn_context_destroy(context);
+    close_context();
     cr_expect(!fake->modules && !fake->retained && !fake->allocations);
 }
 
@@ -179,7 +188,7 @@ static const char *member(json_t *json, const char *key, const char *inner) {
     return json_string_value(inner ? json_object_get(found, inner) : found);
 }
 Test(context, describe_a_gpu) {
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    open_on(STN_DEVICE_CUDA(0));
     json_t *json = describe();
     cr_expect_str_eq(member(json, "device", "kind"), "cuda");
     cr_expect_str_eq(member(json, "device", "arch"), "sm_90");
@@ -196,50 +205,44 @@ Test(context, describe_a_gpu) {
     cr_expect(strstr(text, "cuBLAS       not found: "), "%s", text);
     stn_text_free(text);
     cr_expect_eq(stn_context_describe(context, (stn_format)7, &text, &error), STN_ERROR_INVALID_ARGUMENT);
-    stn_context_destroy(context);
 }
 Test(context, describe_a_bare_machine) {
     setenv("STENTOR_NVRTC_PATH", "/nowhere", 1);
     setenv("STENTOR_CUDA_PATH", "/nowhere", 1);
     setenv("STENTOR_CACHE_DIR", ":memory:", 1);
-    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK);
+    open_on(STN_DEVICE_AUTO);
     json_t *json = describe();
     cr_expect_str_eq(member(json, "device", "kind"), "host");
     cr_expect(strstr(member(json, "no_device", NULL), "/nowhere"));
     cr_expect(json_is_null(json_object_get(json, "driver")));
     cr_expect(strstr(member(json, "nvrtc", "problem"), "STENTOR_NVRTC_PATH"));
     json_decref(json);
-    stn_context_destroy(context);
 }
 
+static void put(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fputs(text, file) >= 0 && !fclose(file));
+}
 Test(context, the_measured_bandwidth_is_remembered) {
     char path[512];
     snprintf(path, sizeof path, "%s/machines/GPU-abababababababababababababababab-driver-13000.txt", stand_ins_folder);
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The first context measures. */
+    open_on(STN_DEVICE_CUDA(0)); /* The first context measures. */
     cr_expect(context->machine.measured);
-    stn_context_destroy(context);
+    close_context();
     cr_expect_eq(access(path, R_OK), 0);
-    FILE *kept = fopen(path, "w");
-    cr_assert(kept);
-    fputs("copy_bandwidth 2.5e12\n", kept);
-    fclose(kept);
-    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The next one reads the stored value. */
+    put(path, "copy_bandwidth 2.5e12\n");
+    open_on(STN_DEVICE_CUDA(0)); /* The next one reads the stored value. */
     cr_expect(context->machine.measured);
     cr_expect_eq(context->machine.copy_bandwidth, 2.5e12);
-    stn_context_destroy(context);
-    cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK); /* another GPU */
+    open_on(STN_DEVICE_CUDA(1)); /* another GPU */
     cr_expect(context->machine.copy_bandwidth != 2.5e12);
-    stn_context_destroy(context);
     const char *wrong[] = {
         "", "copy_bandwidth", "copy_bandwidth \n", "copy_bandwidth 12\n", "copy_bandwidth nan\n", "bandwidth 4e12\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        FILE *file = fopen(path, "w");
-        cr_assert(file);
-        fputs(wrong[i], file);
-        fclose(file);
-        cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+        close_context();
+        put(path, wrong[i]);
+        open_on(STN_DEVICE_CUDA(0));
         cr_expect(context->machine.measured, "\"%s\"", wrong[i]); /* measured again */
         cr_expect(context->machine.copy_bandwidth > 1e9, "\"%s\"", wrong[i]);
-        stn_context_destroy(context);
     }
 }

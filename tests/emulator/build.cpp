@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "emulator_settings.h"
 
@@ -209,13 +211,8 @@ static bool write_file(const std::string &path, const std::string &text) {
 }
 
 static std::string read_file(const std::string &path) {
-    std::string text;
-    FILE *file = fopen(path.c_str(), "rb");
-    if (!file) return text;
-    char part[4096];
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) text.append(part, n);
-    fclose(file);
-    return text;
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 static void make_folders(const std::string &path) {

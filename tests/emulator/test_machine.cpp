@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #define X(name, types) CUresult(*name) types;
 DRIVER_FUNCTIONS(X)
@@ -92,13 +94,8 @@ void renew_context() {
 }
 
 std::string read_text(const std::string &path) {
-    std::string text;
-    FILE *file = fopen(path.c_str(), "rb");
-    if (!file) return text;
-    char part[4096];
-    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) text.append(part, n);
-    fclose(file);
-    return text;
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Collects every header of the templates, with params.cuh's defaults.

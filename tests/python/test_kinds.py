@@ -15,16 +15,11 @@ import numpy as np
 from scipy import ndimage
 
 import stentor
+from run_settings import need_gpu
 from stentor._number_types import ELEMENTS
 from stentor._scratch import Prepared
 
-try:
-    stentor.to_device(np.ones(3))
-except stentor.StentorError as error:
-    if os.environ.get('STENTOR_TESTS_MUST_RUN'):
-        raise
-    print(f'no GPU here: {error}')
-    sys.exit(77)
+need_gpu()
 
 HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
 
