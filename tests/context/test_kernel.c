@@ -16,11 +16,23 @@ static stn_kernel_set set;
 static stn_kernel *kernel;
 static stn_cache_stats stats;
 
-TestSuite(kernel, .init = stand_ins_start, .fini = stand_ins_end);
-
 static const char *const params = "#pragma once\nconstexpr int ANSWER = 42;\n";
 
+static void close_context(void) {
+    stn_kernel_set_clear(&set);
+    stn_context_destroy(context);
+    context = NULL;
+    cr_expect_eq(fake->modules, 0, "a module stayed loaded");
+    cr_expect_eq(fake->pushed, 0);
+}
+static void end(void) {
+    close_context();
+    stand_ins_end();
+}
+TestSuite(kernel, .init = stand_ins_start, .fini = end);
+
 static void open_with(stn_context_options options) {
+    close_context();
     OK(stn_context_create(&options, &context, &error));
     set.context = context;
 }
@@ -32,12 +44,6 @@ static void expect_kernel(const char *text) {
     cr_expect_str_eq(kernel->params, text);
     cr_expect_str_eq(kernel->ptx, "PTX made up");
     cr_expect_eq(kernel->cubin_size, strlen("cubin made up"));
-}
-static void close_context(void) {
-    stn_kernel_set_clear(&set);
-    stn_context_destroy(context);
-    cr_expect_eq(fake->modules, 0, "a module stayed loaded");
-    cr_expect_eq(fake->pushed, 0);
 }
 static void hide_nvrtc(void) { setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1); }
 #define COUNTERS(field) (stn_context_cache_stats(context, &stats), stats.field)
@@ -53,7 +59,6 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     cr_expect_eq(stand_ins_compiled_with("=sm_90 constexpr int ANSWER = 42;"), 1, "the rendered params.cuh, the arch");
     cr_expect(COUNTERS(misses) == 1 && stats.memory_hits == 1 && stats.disk_hits == 0);
     cr_expect(stats.compile_seconds > 0 && stats.load_seconds > 0 && stats.bytes_written > 0);
-    close_context();
 
     open_gpu();
     expect_kernel(params);
@@ -62,7 +67,6 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     cr_expect_null(context->compiler, "a stored kernel must not open NVRTC, which is slow");
     expect_kernel("#pragma once\nconstexpr int ANSWER = 43;\n");
     cr_expect_eq(stand_ins_compiles(), 2);
-    close_context();
 }
 /* A kernel with a holder stays; of the others a bounded number does. */
 Test(kernel, unloaded_when_nobody_holds_it) {
@@ -89,7 +93,6 @@ Test(kernel, unloaded_when_nobody_holds_it) {
     cr_expect_eq(stand_ins_compiles(), 1001);
     expect_kernel("constexpr int ANSWER = 0;\n");
     cr_expect_eq(stand_ins_compiles(), 1002, "an unloaded kernel is made again");
-    close_context();
 }
 
 /* Plans hold what they launch, until they are destroyed. */
@@ -118,7 +121,6 @@ Test(kernel, plans_hold_their_kernels) {
     cr_expect_str_eq(now.ptx, "PTX made up");
     stn_plan_destroy(old);
     stn_stencil_destroy(stencil);
-    close_context();
 }
 
 Test(kernel, inputs_that_change_the_kernel) {
@@ -126,7 +128,6 @@ Test(kernel, inputs_that_change_the_kernel) {
     expect_kernel(params);
     OK(stn_kernel_get(&set, "direct_line", params, &kernel, &error));
     cr_expect_eq(stand_ins_compiles(), 2, "the template's name");
-    close_context();
     open_with((stn_context_options){.arch = "sm_80"});
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 3, "the arch");
@@ -141,7 +142,6 @@ Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 5, "a template's text");
-    close_context();
 }
 Test(kernel, without_nvrtc_a_stored_kernel_runs) {
     open_gpu();
@@ -158,7 +158,6 @@ Test(kernel, without_nvrtc_a_stored_kernel_runs) {
     stn_error first = error;
     cr_expect_eq(get("// other\n"), STN_ERROR_NO_COMPILER);
     cr_expect_str_eq(first.message, error.message);
-    close_context();
 }
 Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
     stn_pack_writer *writer;
@@ -197,12 +196,10 @@ Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
 Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
     open_gpu();
     expect_kernel(params);
-    close_context();
     open_gpu();
     fake->refused = "cubin";
     expect_kernel(params); /* The PTX is used instead. */
     cr_expect_eq(COUNTERS(rejected), 0u);
-    close_context();
     open_gpu();
     fake->load = 209;
     cr_expect_eq(get(params), STN_ERROR_DRIVER, "what was just compiled is refused too");
@@ -211,7 +208,6 @@ Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
     fake->load = 0;
     expect_kernel(params); /* from disk, where the second compile was stored */
     cr_expect_eq(stand_ins_compiles(), 2);
-    close_context();
 }
 Test(kernel, errors_are_passed_on) {
     open_gpu();
@@ -219,10 +215,8 @@ Test(kernel, errors_are_passed_on) {
     setenv("FAKE_NVRTC_LOG", "", 1);
     cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
     cr_expect(strstr(error.message, "builtins"), "%s", error.message);
-    close_context();
     open_with((stn_context_options){.device = STN_DEVICE_HOST});
     cr_expect_eq(get(params), STN_ERROR_INTERNAL);
-    stn_context_destroy(context);
 }
 
 static stn_kernel *numbered(unsigned char number) {
@@ -284,7 +278,6 @@ Test(kernel, threads_share_one_compile) {
         cr_expect_eq(kernels[i], kernels[0]);
     }
     cr_expect_eq(stand_ins_compiles(), 1);
-    close_context();
 }
 
 /* Processes that need the same kernels of a cold cache at the same time. */
