@@ -40,6 +40,12 @@ static inline stn_stencil *stencil_of(const char *spec) {
     return stencil;
 }
 
+static inline stn_plan *new_plan(stn_context *context, const stn_problem *problem, const stn_plan_options *options) {
+    stn_plan *plan = NULL;
+    OK(stn_plan_create(context, problem, options, &plan, &error));
+    return plan;
+}
+
 /* The plan's description has these words. */
 static inline void expect_described(const stn_plan *plan, stn_format format, const char *words) {
     char *text = NULL;

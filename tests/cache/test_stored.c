@@ -29,11 +29,9 @@ static stn_context *open_context(const char *path, const void *pack, size_t size
 
 static stn_plan *plan_with(stn_context *context, int estimate_only) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
     options.estimate_only = estimate_only;
     options.strategy = "direct"; /* has several candidates, of one kernel each */
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    return plan;
+    return new_plan(context, &problem, &options);
 }
 
 static void hide_compiler(void) { setenv("STENTOR_NVRTC_PATH", "/nonexistent", 1); }

@@ -181,7 +181,6 @@ Test(system_plan, invalid_arguments_are_refused) {
 Test(system_plan, other_plans_take_no_system) {
     stn_context *context;
     stn_stencil *heat;
-    stn_plan *plan;
     double in[8] = {0}, out[8];
     const stn_context_options options = {
         .struct_size = sizeof options, .device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
@@ -189,7 +188,7 @@ Test(system_plan, other_plans_take_no_system) {
     OK(stn_context_create(&options, &context, &error));
     OK(stn_stencil_parse("heat-1d", &heat, &error));
     problem.stencil = heat, problem.extent[0] = 8;
-    OK(stn_plan_create(context, &problem, NULL, &plan, &error));
+    stn_plan *plan = new_plan(context, &problem, NULL);
     const stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .system = &arrays};
     REFUSED(stn_plan_run(plan, &run, &error), "a plan that takes none");

@@ -36,7 +36,7 @@ static double seconds_to_choose(stn_context *context, const stn_problem *problem
     for (int i = 0; i < REPEAT; i++) {
         stn_plan *plan = NULL;
         double begin = cpu_seconds();
-        OK(stn_plan_create(context, problem, &options, &plan, &error));
+        plan = new_plan(context, problem, &options);
         best = fmin(best, cpu_seconds() - begin);
         stn_plan_destroy(plan);
     }
@@ -81,11 +81,10 @@ static char *description_of(const stn_problem *problem, int threads) {
         .struct_size = sizeof given, .arch = "sm_90", .cache_dir = ":memory:", .threads = threads};
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_context *context;
-    stn_plan *plan;
     char *text;
     options.estimate_only = 1;
     OK(stn_context_create(&given, &context, &error));
-    OK(stn_plan_create(context, problem, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, problem, &options);
     OK(stn_plan_describe(plan, STN_JSON, &text, &error));
     stn_plan_destroy(plan);
     stn_context_destroy(context);

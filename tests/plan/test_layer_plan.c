@@ -71,9 +71,8 @@ Test(layer_plan, gradients_must_not_overlap) {
 /* Other kinds of plans accept none of these arrays. */
 Test(layer_plan, stencils_take_none) {
     stn_stencil *heat = stencil_of("heat-1d:alpha=0.2");
-    stn_plan *plan;
     const stn_problem p = {.stencil = heat, .extent = {N}};
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_run(plan, &(stn_execution){.in = x, .out = y, .weights = w}, &error),
             ".weights is given to a plan");
     stn_plan_destroy(plan);

@@ -24,10 +24,8 @@ static void end(void) {
 TestSuite(modes, .init = start, .fini = end);
 
 static stn_plan *plan_with(stn_plan_options options) {
-    stn_plan *plan;
     options.estimate_only = 1;
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    return plan;
+    return new_plan(context, &problem, &options);
 }
 static void expect_refused(stn_plan_options options, stn_status status, const char *word) {
     stn_plan *plan;

@@ -41,10 +41,9 @@ TestSuite(plan_on_device, .init = start, .fini = end);
 
 /* The host's result for the ramp. */
 static void expected(const stn_problem *p, double *out) {
-    stn_plan *plan;
     double in[N];
     ramp(in);
-    OK(stn_plan_create(host, p, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, p, NULL);
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     stn_plan_destroy(plan);
 }
@@ -55,8 +54,7 @@ static void near(const double *got, const double *want) {
 
 Test(plan, ranks_and_describes) {
     stn_problem p = problem_of(stencil, 10);
-    stn_plan *plan;
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, &p, NULL);
     cr_assert_str_eq(stn_plan_strategy(plan), "host");
     cr_assert(stn_plan_predicted_seconds(plan) > 0);
     expect_described(plan, STN_TEXT, "direct");
@@ -87,7 +85,7 @@ Test(plan, refuses_wrong_calls) {
     REFUSED(stn_plan_create(NULL, &p, NULL, &plan, &error), "context");
     REFUSED(stn_plan_create(host, &p, NULL, NULL, &error), "place");
     REFUSED(stn_plan_create(host, NULL, NULL, &plan, &error), "problem");
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_execute(NULL, in, out, NULL, &error), "plan");
     REFUSED(stn_plan_execute(plan, NULL, out, NULL, &error), "in is NULL");
     REFUSED(stn_plan_execute(plan, in, NULL, NULL, &error), "out is NULL");
@@ -104,7 +102,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     stn_problem p = problem_of(stencil, 1);
     stn_plan *plan = NULL;
     _Alignas(16) double room[3 * N], want[N];
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_execute(plan, room, room + 2, NULL, &error), "overlap");
     REFUSED(stn_plan_execute(plan, room + N - 2, room, NULL, &error), "overlap");
     REFUSED(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), "in is not");
@@ -118,11 +116,11 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     p.alignment = 8;
     /* Every second number of out's memory, in which in begins too. */
     p.out_stride[0] = 2 * NX, p.out_stride[1] = 2;
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_execute(plan, room, room + 1, NULL, &error), "overlap");
     stn_plan_destroy(plan);
     p.in_stride[0] = 2 * NX, p.in_stride[1] = 2;
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    plan = new_plan(host, &p, NULL);
     double in[N];
     ramp(in);
     for (int i = 0; i < N; i++) room[2 * i] = in[i];
@@ -134,7 +132,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
 
     p = problem_of(stencil, 2);
     p.has_source = 1, p.every = 1; /* out is a stack of two grids */
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    plan = new_plan(host, &p, NULL);
     stn_execution run = STN_EXECUTION_INIT;
     double grid[N] = {0};
     run.in = room + 2 * N - 2, run.out = room, run.source = grid;
@@ -159,10 +157,9 @@ Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
     stn_problem p = problem_of(stencil, 3);
     enum { SIDE = 300 };
     p.extent[0] = p.extent[1] = SIDE;
-    stn_plan *plan;
     double *in = calloc(3 * SIDE * SIDE, sizeof *in), *out = in + SIDE * SIDE, *again = out + SIDE * SIDE;
     for (int i = 0; i < SIDE * SIDE; i++) in[i] = sin(0.37 * i);
-    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, &p, NULL);
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     pid_t child = fork();
     if (!child) {
@@ -202,9 +199,8 @@ Test(plan, without_a_gpu_is_only_estimated) {
     stn_problem p = problem_of(stencil, 1);
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
     estimate.estimate_only = 1;
-    stn_plan *plan;
     _Alignas(16) double in[N], out[N];
-    OK(stn_plan_create(context, &p, &estimate, &plan, &error));
+    stn_plan *plan = new_plan(context, &p, &estimate);
     cr_assert_str_eq(stn_plan_strategy(plan), "direct");
     cr_assert_neq(stn_plan_execute(plan, in, out, NULL, &error), STN_OK);
     stn_plan_destroy(plan);
@@ -219,10 +215,9 @@ Test(plan, of_the_most_steps_is_estimated, .timeout = 60) {
     estimate.estimate_only = 1;
     for (int i = 0; i < 15; i++) {
         stn_problem p = problem_of(stencil, steps[i / 3]);
-        stn_plan *plan;
         p.in_place = i % 3 == 1, p.has_source = i % 3 == 2;
         p.extent[0] = p.extent[1] = p.has_source ? 64 : 33; /* chunks pad rows of 33 points */
-        OK(stn_plan_create(context, &p, &estimate, &plan, &error));
+        stn_plan *plan = new_plan(context, &p, &estimate);
         stn_plan_destroy(plan);
     }
     stn_context_destroy(context);
@@ -352,13 +347,12 @@ Test(plan_on_device, keeps_its_kernels_while_others_are_unloaded, .timeout = 60)
 Test(plan_on_device, two_plans_share_one_kernel) {
     bench b = bench_of(2, NULL);
     stn_cache_stats before, stats;
-    stn_plan *second;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.deterministic = 1; /* nothing compiles in the background */
     stn_plan_destroy(b.plan);
     OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
     stn_context_cache_stats(b.context, &before);
-    OK(stn_plan_create(b.context, &b.problem, &options, &second, &error));
+    stn_plan *second = new_plan(b.context, &b.problem, &options);
     stn_context_cache_stats(b.context, &stats);
     cr_assert_geq(before.misses, 1u);
     cr_assert_eq(stats.misses, before.misses);

@@ -103,7 +103,6 @@ static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
 static void check_stencil(const char *strategy, const char *spec, size_t size, uint64_t steps, uint64_t every,
                           stn_boundary_kind side, bool counts) {
     stn_stencil *stencil;
-    stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_problem p = STN_PROBLEM_INIT;
     OK(stn_stencil_parse(spec, &stencil, &error));
@@ -115,7 +114,7 @@ static void check_stencil(const char *strategy, const char *spec, size_t size, u
         p.boundary[axis][0].kind = p.boundary[axis][1].kind = side;
     }
     options.strategy = strategy, options.mode = STN_MODE_ESTIMATE;
-    OK(stn_plan_create(context, &p, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, &p, &options);
     grids g = make_grids(points * 8, points * 8 * (every ? steps / every : 1));
     check(plan, &g, steps, counts);
     clear_grids(&g);

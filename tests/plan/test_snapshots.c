@@ -30,10 +30,9 @@ static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out,
 static void run(stn_context *context, const stn_problem *p, const char *strategy, const double *in, size_t in_size,
                 double *out, size_t size, const double *weights, size_t nweights) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
     void *from, *to;
     options.strategy = strategy;
-    OK(stn_plan_create(context, p, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, p, &options);
     if (weights) OK(stn_plan_set_weights(plan, nweights, weights, &error));
     OK(stn_memory_alloc(context, in_size * sizeof *in, &from, &error));
     OK(stn_memory_alloc(context, size * sizeof *out, &to, &error));
@@ -120,9 +119,8 @@ Test(sources, are_required_if_declared) {
     stn_problem p = problem_of(stencil, dense, dense, 1, 0);
     static double in[BATCH * NX * NY], out[BATCH * NX * NY], source[BATCH * NX * NY];
     stn_execution run = {.in = in, .out = out};
-    stn_plan *plan;
     p.has_source = 1;
-    OK(stn_plan_create(context, &p, NULL, &plan, &error));
+    stn_plan *plan = new_plan(context, &p, NULL);
     REFUSED(stn_plan_run(plan, &run, &error), "needs source and got NULL");
     cr_expect_eq(stn_plan_execute(plan, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
     source[NX + 1] = 0.5, run.source = source;
@@ -131,7 +129,7 @@ Test(sources, are_required_if_declared) {
     cr_expect_eq(out[NX + 2], 0);
     stn_plan_destroy(plan);
     p.has_source = 0;
-    OK(stn_plan_create(context, &p, NULL, &plan, &error));
+    plan = new_plan(context, &p, NULL);
     REFUSED(stn_plan_run(plan, &run, &error), "takes none");
     stn_plan_destroy(plan);
     stn_context_destroy(context);

@@ -86,8 +86,7 @@ static void end_trial(trial *t) {
 
 static void run_on_host(const stn_problem *problem, const void *in, void *out) {
     stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_plan *plan;
-    OK(stn_plan_create(host, problem, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, problem, NULL);
     cr_assert_str_eq(stn_plan_strategy(plan), "host");
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     stn_plan_destroy(plan);
@@ -135,7 +134,7 @@ static size_t run_all(stn_context *context, const trial *t, bool direct, uint64_
     size_t ran = 0;
     options.estimate_only = 1;
     if (direct) options.strategy = "direct";
-    OK(stn_plan_create(context, &t->problem, &options, &ranked, &error));
+    ranked = new_plan(context, &t->problem, &options);
     in = uploaded(context, t->in, t->size);
     OK(stn_memory_alloc(context, t->size, &out, &error));
     for (size_t i = 0;

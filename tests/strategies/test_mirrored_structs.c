@@ -59,7 +59,6 @@ static int refused_of(const char *stencil, const char *strategy, int rank, stn_b
     stn_problem p = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_stencil *s = stencil_of(stencil);
-    stn_plan *plan;
     p.stencil = s;
     p.steps = steps;
     for (int axis = 0; axis < rank; axis++) {
@@ -67,7 +66,7 @@ static int refused_of(const char *stencil, const char *strategy, int rank, stn_b
         p.boundary[axis][0].kind = p.boundary[axis][1].kind = kind;
     }
     options.strategy = strategy;
-    OK(stn_plan_create(context, &p, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, &p, &options);
     int count = refused(plan);
     stn_plan_destroy(plan);
     stn_stencil_destroy(s);

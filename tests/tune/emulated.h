@@ -23,14 +23,28 @@ static void count_warning(void *user, stn_log_level level, const char *message) 
 /* Computes the reference result on the host. */
 static void define(const double *from, double *to) {
     stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_plan *plan;
     const stn_dtype dtype = problem.dtype;
     problem.dtype = STN_F64;
-    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
+    stn_plan *plan = new_plan(host, &problem, NULL);
     OK(stn_plan_execute(plan, from, to, NULL, &error));
     stn_plan_destroy(plan);
     stn_context_destroy(host);
     problem.dtype = dtype;
+}
+
+/* Captures one execution of the plan. */
+static inline void capture(stn_plan *plan) {
+    const stn_driver_functions *call = stn_driver_table(context->driver);
+    stn_cu_stream stream;
+    stn_cu_graph graph;
+    OK(stn_device_enter(context->device, &error));
+    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
+    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
+    OK(stn_plan_execute(plan, in, out, stream, &error));
+    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was loaded, measured or waited for");
+    call->cuGraphDestroy(graph);
+    call->cuStreamDestroy(stream);
+    stn_device_leave(context->device);
 }
 
 static void end(void) {

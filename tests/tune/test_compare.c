@@ -154,7 +154,6 @@ Test(compare, values_whose_squares_overflow_can_be_tried) {
     stn_stencil *stencil;
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
     tune_stage stage;
     double difference;
     OK(stn_stencil_parse("laplace-1d:order=14", &stencil, &error));
@@ -162,7 +161,7 @@ Test(compare, values_whose_squares_overflow_can_be_tried) {
     problem.extent[0] = 200;
     problem.steps = 216;
     options.strategy = "direct";
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, &problem, &options);
     OK(tune_stage_open(plan, &stage, &error));
     tune_trial trial = {.strategy = plan->strategy, .candidate = plan->candidate};
     tune_trial_build(plan, &trial);

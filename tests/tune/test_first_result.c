@@ -1,16 +1,60 @@
 /* options.first_result on the emulator, which simulates the duration of compiles: the generic
  * kernel runs one execution, the chosen kernels all later ones, and every result is right. */
-#include <criterion/criterion.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "context/context.h"
-#include "first_result.h"
+#include "emulated.h"
 
-static double got[MOST];
-TestSuite(first_result, .init = start, .fini = end);
+enum { N = 32, MOST = N * N * N };
+
+static double grid[MOST], want[MOST], got[MOST];
+
+static size_t points(void) {
+    size_t count = problem.batch ? problem.batch : 1;
+    for (int axis = 0; axis < 3 && problem.extent[axis]; axis++) count *= problem.extent[axis];
+    return count;
+}
+
+/* With different boundaries on each axis: fixed, constant and folded ones, low and high. */
+static void set_problem(const char *name, int rank, uint64_t steps, const char *const sides[3]) {
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse(name, &stencil, &error));
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.steps = steps;
+    for (int axis = 0; axis < rank; axis++) {
+        problem.extent[axis] = axis == rank - 1 ? N : N - 3;
+        OK(stn_boundary_parse(sides[axis], problem.boundary[axis], &error));
+    }
+    define(grid, want);
+}
+
+static const char *const fixed[] = {"fixed", "fixed", "fixed"};
+
+static void start(void) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
+    OK(stn_context_create(&options, &context, &error));
+    for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
+    in = uploaded(context, grid, sizeof grid);
+    OK(stn_memory_alloc(context, sizeof grid, &out, &error));
+}
+
+/* Plans, which live until the end of the test. */
+static stn_plan *plans[16];
+static int nplans;
+
+static stn_plan *make(const stn_plan_options *options) {
+    return plans[nplans++] = new_plan(context, &problem, options);
+}
+
+static void close_plans(void) {
+    while (nplans) stn_plan_destroy(plans[--nplans]);
+}
+
+static void stop(void) {
+    close_plans();
+    end();
+}
+TestSuite(first_result, .init = start, .fini = stop);
 
 static void expect_output(void) {
     OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
@@ -69,8 +113,6 @@ Test(first_result, the_second_execution_runs_the_chosen_kernels) {
     stn_plan *warm = make_soon();
     cr_expect(stn_first_result_now(warm) == warm, "all kernels are stored");
     expect_right(warm);
-    stn_plan_destroy(warm);
-    stn_plan_destroy(plan);
     cr_expect_eq(warnings, 0);
 }
 
@@ -88,7 +130,6 @@ Test(first_result, of_a_batch_of_grids_as_small_as_the_taps) {
     expect_right(generic);
     expect_right(plan);
     stn_plan_destroy(generic);
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, is_off_by_default) {
@@ -96,7 +137,6 @@ Test(first_result, is_off_by_default) {
     stn_plan *plan = make(NULL);
     cr_expect(stn_first_result_now(plan) == plan);
     expect_right(plan);
-    stn_plan_destroy(plan);
 }
 
 /* The generic kernel would be ready only shortly before the chosen one. */
@@ -105,17 +145,15 @@ Test(first_result, is_not_used_for_a_short_compile) {
     stn_plan *plan = make_soon();
     cr_expect(stn_first_result_now(plan) == plan);
     expect_right(plan);
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, a_stored_generic_kernel_runs_even_before_a_short_compile) {
     set_problem("box-2d49p", 2, 1, fixed);
-    stn_plan_destroy(make_generic());
+    make_generic(), close_plans();
     set_problem("heat-1d", 1, 1, fixed);
     stn_plan *plan = make_generic();
     for (int i = 0; i < 2; i++) expect_right(plan);
     cr_expect(stn_first_result_now(plan) == plan);
-    stn_plan_destroy(plan);
 }
 
 /* With a source, the generic plan compiles more than one kernel. */
@@ -124,7 +162,6 @@ Test(first_result, is_not_used_if_its_kernels_take_as_long_as_the_chosen_ones) {
     problem.has_source = 1;
     stn_plan *plan = make_soon();
     cr_expect(stn_first_result_now(plan) == plan);
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, works_with_parts) {
@@ -140,7 +177,6 @@ Test(first_result, works_with_parts) {
         }
         expect_output();
     }
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, in_place_and_with_new_weights) {
@@ -154,7 +190,6 @@ Test(first_result, in_place_and_with_new_weights) {
         for (size_t i = 0; i < 81; i++) weights[i] = stn_stencil_taps(stencil)[i].weight;
         OK(stn_plan_set_weights(plan, 81, weights, &error));
         for (int i = 0; i < 3; i++) expect_right(plan);
-        stn_plan_destroy(plan);
     }
     problem.in_place = 1;
     stn_plan *plan = make_soon();
@@ -163,14 +198,13 @@ Test(first_result, in_place_and_with_new_weights) {
         OK(stn_plan_execute(plan, out, out, NULL, &error));
         expect_output();
     }
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "10", 1);
     set_problem("box-2d49p", 2, 1, fixed);
     /* Its kernel is stored; the compile of the others is cancelled. */
-    stn_plan_destroy(make_generic());
+    make_generic(), close_plans();
     setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
     stn_plan *plan = make_generic();
     for (int i = 0; i < 3; i++) expect_right(plan);
@@ -181,38 +215,25 @@ Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     for (size_t i = 0; i < 49; i++) weights[i] = 0.02 * (double)(i % 5) / 2;
     OK(stn_plan_set_weights(plan, 49, weights, &error));
     unsetenv("STENTOR_EMULATOR_FAIL");
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, can_be_closed_while_compiling) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "20", 1);
     set_problem("box-3d27p", 3, 1, fixed);
-    stn_plan_destroy(make_generic()); /* The compile is cancelled. */
+    make_generic(), close_plans(); /* The compile is cancelled. */
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "0", 1);
     stn_plan *plan = make(NULL);
     expect_right(plan);
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, a_captured_stream_keeps_the_generic_kernel) {
-    const stn_driver_functions *call = stn_driver_table(context->driver);
-    stn_cu_stream stream;
-    stn_cu_graph graph;
     set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_generic();
     expect_right(plan);
-    OK(stn_device_enter(context->device, &error));
-    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
-    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
-    OK(stn_plan_execute(plan, in, out, stream, &error));
-    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was loaded meanwhile");
-    call->cuGraphDestroy(graph);
-    call->cuStreamDestroy(stream);
-    stn_device_leave(context->device);
+    capture(plan);
     cr_expect(stn_first_result_now(plan) != plan);
     for (int i = 0; i < 3; i++) expect_right(plan);
     cr_expect(stn_first_result_now(plan) == plan);
-    stn_plan_destroy(plan);
 }
 
 static void *execute_often(void *plan) {
@@ -244,7 +265,6 @@ Test(first_result, is_thread_safe) {
         cr_expect_not_null(right);
     }
     cr_expect(stn_first_result_now(plan) == plan);
-    stn_plan_destroy(plan);
 }
 
 Test(first_result, is_off_for_a_fixed_choice) {
@@ -254,7 +274,7 @@ Test(first_result, is_off_for_a_fixed_choice) {
     several[1].mode = STN_MODE_ONLINE;
     several[2].strategy = "direct";
     for (int i = 0; i < 4; i++) {
-        end(), stencil = NULL, start();
+        stop(), stencil = NULL, start();
         set_problem("heat-2d", 2, 2, fixed);
         if (i == 3) problem.every = 1;
         stn_plan_options options = several[i % 3];
@@ -263,6 +283,5 @@ Test(first_result, is_off_for_a_fixed_choice) {
         stn_plan *plan = make(&options);
         cr_expect(stn_first_result_now(plan) == plan, "%d", i);
         if (i < 3) expect_right(plan);
-        stn_plan_destroy(plan);
     }
 }

@@ -8,14 +8,12 @@
 static uint64_t steps = 1;
 
 static stn_plan *plan_of(stn_context *context, const stn_stencil *stencil, size_t points, int mode) {
-    stn_plan *plan;
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = stencil;
     problem.extent[0] = problem.extent[1] = points;
     problem.steps = steps;
     const stn_plan_options options = {.strategy = "direct", .mode = mode, .estimate_only = 1};
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    return plan;
+    return new_plan(context, &problem, &options);
 }
 
 /* A candidate of both plans that is neither one's best estimate, and that the second plan estimates
@@ -64,7 +62,7 @@ Test(like, takes_the_same_candidate) {
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = stencil, problem.steps = 1, problem.extent[0] = 1016;
     const stn_plan_options fixed = {.strategy = "direct", .deterministic = 1, .estimate_only = 1};
-    OK(stn_plan_create(context, &problem, &fixed, &pinned, &error));
+    pinned = new_plan(context, &problem, &fixed);
     cr_expect_eq(pinned->chosen, STN_CHOSEN_BY_ESTIMATE, "deterministic plans take no measured times");
     stn_plan_destroy(pinned);
     stn_plan_destroy(odd);

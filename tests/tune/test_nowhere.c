@@ -28,8 +28,7 @@ Test(nowhere, has_no_effect_but_a_warning) {
         w.problem.extent[0] = 100;
         stn_plan_options plan_options = STN_PLAN_OPTIONS_INIT;
         plan_options.tune = plan_options.estimate_only = 1;
-        stn_plan *plan;
-        OK(stn_plan_create(w.context, &w.problem, &plan_options, &plan, &error));
+        stn_plan *plan = new_plan(w.context, &w.problem, &plan_options);
         cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
         cr_assert_eq(w.warned.warnings, 1u);
         cr_assert_not_null(strstr(w.warned.last, "nothing is measured"), "%s", w.warned.last);

@@ -109,12 +109,11 @@ static void end_with_folder(void) {
 }
 
 static stn_plan *plan_for(uint64_t executions) {
-    stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;
     options.strategy = "direct";
     options.executions = executions;
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, &problem, &options);
     cr_assert_not_null(plan->online, "there is nothing to try");
     return plan;
 }
@@ -239,7 +238,7 @@ Test(online_kept, remembers_no_wrong_result, .init = start_with_folder, .fini = 
     sim.wrong[1] = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    plan = new_plan(context, &problem, &options);
     cr_expect_gt(plan->ranking[0].measured, 0.0);
     for (size_t i = 0; i < plan->ranked; i++)
         if (!memcmp(&plan->ranking[i].candidate, &candidate, sizeof candidate)) cr_expect(plan->ranking[i].applies);
@@ -293,19 +292,9 @@ Test(online, sets_new_weights_of_all_candidates) {
 }
 
 Test(online, a_captured_stream_freezes_the_choice) {
-    const stn_driver_functions *call = stn_driver_table(context->driver);
     stn_plan *plan = simulated(2000);
     expect_right(plan, 0);
-    stn_cu_stream stream;
-    stn_cu_graph graph;
-    OK(stn_device_enter(context->device, &error));
-    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
-    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
-    OK(stn_plan_execute(plan, in, out, stream, &error));
-    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was measured or waited for");
-    call->cuGraphDestroy(graph);
-    call->cuStreamDestroy(stream);
-    stn_device_leave(context->device);
+    capture(plan);
     const size_t current = plan->online->current;
     const double spent = plan->online->trial_seconds;
     for (int i = 1; i < 20; i++) expect_right(plan, i);
@@ -321,19 +310,17 @@ Test(online, can_be_closed_while_candidates_compile) {
 }
 
 Test(online, is_off_by_default) {
-    stn_plan *plan;
     problem.steps = 10 * 1000;
-    OK(stn_plan_create(context, &problem, NULL, &plan, &error));
+    stn_plan *plan = new_plan(context, &problem, NULL);
     cr_expect_null(plan->online, "a long run keeps its choice too");
     stn_plan_destroy(plan);
 }
 
 Test(online, is_off_if_a_run_cannot_be_repeated) {
-    stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;
     problem.in_place = 1;
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    stn_plan *plan = new_plan(context, &problem, &options);
     cr_expect(!plan->online);
     stn_plan_destroy(plan);
 }

@@ -11,36 +11,28 @@
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
 
-static stn_plan *plan_of(stn_context *context, const stn_problem *problem) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
-    options.estimate_only = 1;
-    OK(stn_plan_create(context, problem, &options, &plan, &error));
-    return plan;
+static stn_context *h200;
+static stn_problem problem;
+
+static void start(void) {
+    h200 = context_of_h200();
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil_of("heat-2d:alpha=0.2");
+    problem.extent[0] = 30, problem.extent[1] = 40, problem.steps = 10;
 }
 
-typedef struct world {
-    stn_context *context;
-    stn_stencil *stencil;
-    stn_problem problem;
-} world;
+static void end(void) {
+    stn_stencil_destroy((stn_stencil *)problem.stencil);
+    stn_context_destroy(h200);
+}
+TestSuite(record, .init = start, .fini = end);
 
-static world world_of(void) {
-    world w = {.problem = STN_PROBLEM_INIT, .context = context_of_h200()};
-    OK(stn_stencil_parse("heat-2d:alpha=0.2", &w.stencil, &error));
-    w.problem.stencil = w.stencil;
-    w.problem.extent[0] = 30, w.problem.extent[1] = 40;
-    w.problem.steps = 10;
-    return w;
+static stn_plan *plan_of(stn_context *context, const stn_problem *p) {
+    return new_plan(context, p, &(stn_plan_options){.estimate_only = 1});
 }
 
-static void end_world(world *w) {
-    stn_stencil_destroy(w->stencil);
-    stn_context_destroy(w->context);
-}
-
-static stn_wisdom_key key_of(stn_context *context, const stn_problem *problem) {
-    stn_plan *plan = plan_of(context, problem);
+static stn_wisdom_key key_of(stn_context *context, const stn_problem *p) {
+    stn_plan *plan = plan_of(context, p);
     stn_wisdom_key key;
     tune_wisdom_key(plan, &key);
     stn_plan_destroy(plan);
@@ -106,12 +98,11 @@ Test(record, a_last_line_without_a_newline_is_skipped) {
 }
 
 Test(record, key_covers_everything_that_affects_a_time) {
-    world w = world_of();
     enum { OTHERS = 13 };
     stn_problem other[OTHERS];
-    stn_wisdom_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
+    stn_wisdom_key first = key_of(h200, &problem), again = key_of(h200, &problem);
     cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
-    for (int i = 0; i < OTHERS; i++) other[i] = w.problem;
+    for (int i = 0; i < OTHERS; i++) other[i] = problem;
     other[0].extent[1] = 44;
     other[1].steps = 11;
     other[2].dtype = STN_F32;
@@ -120,8 +111,8 @@ Test(record, key_covers_everything_that_affects_a_time) {
     other[5].batch = 2;
     other[6].tolerance = 1e-3;
     other[7].alignment = 8;
-    other[8].every = w.problem.steps,
-    other[8].steps = 2 * w.problem.steps; /* Some strategies compute a stack of steps in one run. */
+    other[8].every = problem.steps,
+    other[8].steps = 2 * problem.steps; /* Some strategies compute a stack of steps in one run. */
     other[9].boundary[0][0].kind = STN_FIXED, other[9].boundary[0][1].kind = STN_NEAREST;
     other[10].boundary[0][0].kind = STN_NEAREST, other[10].boundary[0][1].kind = STN_FIXED;
     stn_stencil *lines[2]; /* the same taps along one axis and along the other */
@@ -134,72 +125,67 @@ Test(record, key_covers_everything_that_affects_a_time) {
     }
     stn_wisdom_key keys[OTHERS];
     for (int i = 0; i < OTHERS; i++) {
-        keys[i] = key_of(w.context, &other[i]);
+        keys[i] = key_of(h200, &other[i]);
         cr_assert_neq(memcmp(&first.problem, &keys[i].problem, sizeof first.problem), 0, "problem %d", i);
         for (int k = 0; k < i; k++)
             cr_expect_neq(memcmp(&keys[k].problem, &keys[i].problem, sizeof first.problem), 0, "%d and %d", k, i);
     }
     for (int axis = 0; axis < 2; axis++) stn_stencil_destroy(lines[axis]);
-    end_world(&w);
 }
 
 /* Extents of a class lie within half a power of two and have as many factors of two, up to four;
  * more than 64 steps within a power of two. */
 Test(record, classes_hold_sizes_that_are_alike) {
-    world w = world_of();
     static const struct {
         size_t extent;
         bool same;
     } others[] = {{4112, true}, {4608, true}, {4104, false}, {4097, false}, {5120, false}, {8192, false}};
-    w.problem.extent[0] = 4096;
-    const stn_wisdom_key first = key_of(w.context, &w.problem);
+    problem.extent[0] = 4096;
+    const stn_wisdom_key first = key_of(h200, &problem);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        w.problem.extent[0] = others[i].extent;
-        const stn_wisdom_key key = key_of(w.context, &w.problem);
+        problem.extent[0] = others[i].extent;
+        const stn_wisdom_key key = key_of(h200, &problem);
         cr_expect_eq(!memcmp(&first.class, &key.class, sizeof key.class), others[i].same, "%zu", others[i].extent);
     }
     stn_wisdom_key of[3];
     static const uint64_t steps[] = {1000, 1100, 10};
     for (int i = 0; i < 3; i++) {
-        w.problem.steps = steps[i];
-        of[i] = key_of(w.context, &w.problem);
+        problem.steps = steps[i];
+        of[i] = key_of(h200, &problem);
     }
     cr_expect_eq(memcmp(&of[0].class, &of[1].class, sizeof of->class), 0);
     cr_expect_neq(memcmp(&of[0].class, &of[2].class, sizeof of->class), 0, "2^10 steps are not 10");
-    end_world(&w);
 }
 
-static stn_wisdom_key key_of_weights(world *w, const double weights[5]) {
+static stn_wisdom_key key_of_weights(const double weights[5]) {
     stn_tap taps[5];
     stn_stencil *stencil;
-    memcpy(taps, stn_stencil_taps(w->stencil), sizeof taps);
+    memcpy(taps, stn_stencil_taps(problem.stencil), sizeof taps);
     for (int i = 0; i < 5; i++) taps[i].weight = weights[i];
     OK(stn_stencil_create(2, 5, taps, &stencil, &error));
-    stn_problem problem = w->problem;
-    problem.stencil = stencil;
-    stn_wisdom_key key = key_of(w->context, &problem);
+    stn_problem other = problem;
+    other.stencil = stencil;
+    stn_wisdom_key key = key_of(h200, &other);
     stn_stencil_destroy(stencil);
     return key;
 }
 
 Test(record, key_covers_only_the_symmetry_of_weights) {
-    world w = world_of();
-    stn_wisdom_key first = key_of(w.context, &w.problem);
+    stn_wisdom_key first = key_of(h200, &problem);
     stn_wisdom_key scaled =
         /* by offset: -y, -x, 0, +x, +y */
-        key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1});
-    stn_wisdom_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
+        key_of_weights((double[]){0.1, 0.15, 0.3, 0.15, 0.1});
+    stn_wisdom_key skewed = key_of_weights((double[]){0.1, 0.15, 0.3, 0.25, 0.1});
     cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
     cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
-    end_world(&w);
 }
 
 /* A measurement in a folder whose wisdom is full: the oldest entry makes room for a new one, and
  * all stay where the problem was known. */
-static void remember(const world *w, stn_context *context, double seconds) {
+static void remember(stn_context *context, double seconds) {
     static tune_records records;
     const stn_candidate candidate = {{1}};
-    stn_plan *plan = plan_of(context, &w->problem);
+    stn_plan *plan = plan_of(context, &problem);
     records.count = 0;
     tune_record_set(&records, "direct", &candidate, seconds);
     tune_remember(plan, &records);
@@ -235,7 +221,6 @@ static bool has_line(const stn_wisdom *wisdom, size_t i, const char *line) {
 }
 
 Test(record, full_wisdom_drops_the_oldest_entry_for_a_new_one) {
-    world w = world_of();
     char folder[] = "/tmp/stentor-record-XXXXXX", path[64];
     cr_assert(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/wisdom", folder);
@@ -244,14 +229,14 @@ Test(record, full_wisdom_drops_the_oldest_entry_for_a_new_one) {
     stn_context *context;
     options.arch = "sm_90", options.cache_dir = folder;
     OK(stn_context_create(&options, &context, &error));
-    remember(&w, context, 0.5);
+    remember(context, 0.5);
     stn_wisdom wisdom = wisdom_in(context);
     cr_assert_eq(wisdom.count, (size_t)STN_WISDOM_ENTRIES);
     cr_expect(has_line(&wisdom, 0, "candidate: direct 0.5 1"), "the newest comes first");
     cr_expect(has_line(&wisdom, 1, "problem: 0\n"));
     cr_expect(has_line(&wisdom, STN_WISDOM_ENTRIES - 1, "problem: 4094\n"), "the last one was dropped");
     stn_wisdom_clear(&wisdom);
-    remember(&w, context, 0.25);
+    remember(context, 0.25);
     wisdom = wisdom_in(context);
     cr_assert_eq(wisdom.count, (size_t)STN_WISDOM_ENTRIES);
     cr_expect(has_line(&wisdom, 0, "candidate: direct 0.25 1") && !has_line(&wisdom, 0, "0.5 1"), "the new time");
@@ -261,32 +246,31 @@ Test(record, full_wisdom_drops_the_oldest_entry_for_a_new_one) {
     stn_context_destroy(context);
     snprintf(path, sizeof path, "%s/lock", folder);
     cr_expect(!unlink(path) && !rmdir(folder));
-    end_world(&w);
 }
 
 /* The problem's key in a context made now, on the fake GPU. */
-static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
+static stn_wisdom_key key_on_gpu(int gpu) {
     stn_context *context = context_on(STN_DEVICE_CUDA(gpu));
-    stn_wisdom_key key = key_of(context, problem);
+    stn_wisdom_key key = key_of(context, &problem);
     stn_context_destroy(context);
     return key;
 }
 
-Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
-    world w = world_of();
+Test(record_of_gpu, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
+    start();
     stn_wisdom_key keys[5];
-    keys[0] = key_on_gpu(&w.problem, 0);
-    stn_wisdom_key again = key_on_gpu(&w.problem, 0);
+    keys[0] = key_on_gpu(0);
+    stn_wisdom_key again = key_on_gpu(0);
     cr_assert_eq(memcmp(&keys[0], &again, sizeof again), 0);
-    keys[1] = key_on_gpu(&w.problem, 1); /* another device name */
+    keys[1] = key_on_gpu(1); /* another device name */
     fake->version = 13010;
-    keys[2] = key_on_gpu(&w.problem, 0);
+    keys[2] = key_on_gpu(0);
     fake->version = 13000;
     stand_ins_edit_a_template();
-    keys[3] = key_on_gpu(&w.problem, 0);
+    keys[3] = key_on_gpu(0);
     unsetenv("STENTOR_TEMPLATE_DIR");
-    keys[4] = key_of(w.context, &w.problem); /* a GPU of this architecture that is not installed */
+    keys[4] = key_of(h200, &problem); /* a GPU of this architecture that is not installed */
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < i; j++) cr_expect_neq(memcmp(&keys[i], &keys[j], sizeof keys[i]), 0, "%d and %d", i, j);
-    end_world(&w);
+    end();
 }

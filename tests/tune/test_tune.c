@@ -23,7 +23,10 @@ typedef struct world {
     stn_problem problem;
     const char *strategy; /* NULL: auto */
     warning_count warned;
+    stn_plan *plans[8]; /* destroyed with the context */
+    int nplans;
 } world;
+static world w;
 
 static void open_context(world *w, const char *dir) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -35,36 +38,37 @@ static void open_context(world *w, const char *dir) {
     cr_assert_eq(status, STN_OK, "%s", error.message);
 }
 
-static void begin(world *w) {
-    *w = (world){.dir = make_temp_folder(), .problem = STN_PROBLEM_INIT};
-    open_context(w, w->dir);
-    OK(stn_stencil_parse("heat-2d:alpha=0.2", &w->stencil, &error));
-    w->problem.stencil = w->stencil;
-    w->problem.extent[0] = NY, w->problem.extent[1] = NX;
-    w->problem.steps = STEPS;
-    for (int i = 0; i < 4; i++) w->problem.boundary[i / 2][i % 2].kind = STN_FIXED;
+static void start(void) {
+    w = (world){.dir = make_temp_folder(), .problem = STN_PROBLEM_INIT};
+    open_context(&w, w.dir);
+    w.problem.stencil = w.stencil = stencil_of("heat-2d:alpha=0.2");
+    w.problem.extent[0] = NY, w.problem.extent[1] = NX;
+    w.problem.steps = STEPS;
+    for (int i = 0; i < 4; i++) w.problem.boundary[i / 2][i % 2].kind = STN_FIXED;
 }
 
-static void end(world *w) {
-    stn_stencil_destroy(w->stencil);
+static void close_context(world *w) {
+    while (w->nplans) stn_plan_destroy(w->plans[--w->nplans]);
     stn_context_destroy(w->context);
-    remove_temp_folder(w->dir);
 }
+
+static void end(void) {
+    close_context(&w);
+    stn_stencil_destroy(w.stencil);
+    remove_temp_folder(w.dir);
+}
+TestSuite(tune, .init = start, .fini = end);
+TestSuite(trial, .init = start, .fini = end);
 
 /* As a new process does. */
-static void reopen(world *w) {
-    stn_context_destroy(w->context);
-    open_context(w, w->dir);
+static void reopen(world *w, const char *dir) {
+    close_context(w);
+    open_context(w, dir);
 }
 
 static stn_plan *plan_of(world *w, bool tune, double seconds) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
-    options.strategy = w->strategy;
-    options.tune = tune;
-    options.tune_seconds = seconds;
-    OK(stn_plan_create(w->context, &w->problem, &options, &plan, &error));
-    return plan;
+    const stn_plan_options options = {.strategy = w->strategy, .tune = tune, .tune_seconds = seconds};
+    return w->plans[w->nplans++] = new_plan(w->context, &w->problem, &options);
 }
 
 /* Compares with the host's result at every point. */
@@ -72,11 +76,10 @@ static void expect_right(world *w, stn_plan *plan) {
     double in[N], got[N], want[N];
     void *from, *to;
     stn_context *host = context_on(STN_DEVICE_HOST);
-    stn_plan *definition;
     for (int i = 0; i < N; i++) in[i] = sin(0.37 * i) + 0.01 * i;
     stn_problem problem = w->problem;
     problem.in_place = 0;
-    OK(stn_plan_create(host, &problem, NULL, &definition, &error));
+    stn_plan *definition = new_plan(host, &problem, NULL);
     OK(stn_plan_execute(definition, in, want, NULL, &error));
     from = uploaded(w->context, in, sizeof in);
     OK(stn_memory_alloc(w->context, sizeof in, &to, &error));
@@ -95,12 +98,6 @@ static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
     cr_assert_eq(memcmp(&a->candidate, &b->candidate, sizeof a->candidate), 0);
 }
 
-static world w;
-static void start(void) { begin(&w); }
-static void stop(void) { end(&w); }
-TestSuite(tune, .init = start, .fini = stop);
-TestSuite(trial, .init = start, .fini = stop);
-
 Test(tune, chooses_and_remembers_the_fastest_candidate) {
     stn_plan *tuned = plan_of(&w, true, 60);
     cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
@@ -110,7 +107,8 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     expect_right(&w, tuned);
     cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
 
-    stn_context *first = w.context;
+    world first = w;
+    w.nplans = 0;
     open_context(&w, w.dir); /* another process, concurrently */
     stn_plan *recalled = plan_of(&w, false, 0);
     cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_WISDOM);
@@ -123,15 +121,11 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     stn_plan *other = plan_of(&w, false, 0);
     cr_assert_neq(other->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(measured_rows(other), 0u);
-    stn_plan_destroy(other);
-    stn_plan_destroy(recalled);
-    stn_plan_destroy(tuned);
-    stn_context_destroy(first);
+    close_context(&first);
 }
 
 Test(tune, in_place_and_without_a_folder) {
-    stn_context_destroy(w.context);
-    open_context(&w, ":memory:");
+    reopen(&w, ":memory:");
     w.problem.in_place = 1;
     stn_plan *tuned = plan_of(&w, true, 60);
     cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
@@ -139,8 +133,6 @@ Test(tune, in_place_and_without_a_folder) {
     expect_right(&w, tuned);
     stn_plan *later = plan_of(&w, false, 0);
     cr_assert_eq(later->chosen, STN_CHOSEN_BY_ESTIMATE);
-    stn_plan_destroy(later);
-    stn_plan_destroy(tuned);
     cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
 }
 
@@ -158,8 +150,6 @@ Test(tune, stops_at_the_time_limit) {
     cr_expect_gt(due, 1u);
     cr_expect_eq(measured_rows(tuned), due, "the best of each strategy is measured, and nothing else: %zu, not %zu",
                  measured_rows(tuned), due);
-    stn_plan_destroy(tuned);
-    stn_plan_destroy(estimated);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.tune_seconds = -1;
     REFUSED(stn_plan_create(w.context, &w.problem, &options, &tuned, &error), "tune_seconds");
@@ -173,12 +163,11 @@ static void leave(world *w, const char *strategy, const stn_candidate *candidate
     tune_record_set(&records, strategy, candidate, seconds);
     OK(stn_wisdom_forget(w->context, NULL, &error));
     tune_remember(plan, &records);
-    stn_plan_destroy(plan);
 }
 
 Test(tune, skips_malformed_lines) {
     char *text, *line;
-    stn_plan_destroy(plan_of(&w, true, 1e-9));
+    plan_of(&w, true, 1e-9);
     OK(stn_wisdom_export(w.context, &text, &error));
     stn_text changed = STN_TEXT_EMPTY;
     cr_assert_not_null(line = strstr(text, "candidate: "));
@@ -188,7 +177,7 @@ Test(tune, skips_malformed_lines) {
     OK(stn_wisdom_forget(w.context, NULL, &error));
     OK(stn_wisdom_import(w.context, changed.data, changed.size, NULL, &error));
     stn_text_free(text);
-    reopen(&w);
+    reopen(&w, w.dir);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     expect_right(&w, plan);
@@ -196,7 +185,6 @@ Test(tune, skips_malformed_lines) {
     cr_assert_not_null(strstr(text, "candidate: direct soon 1 2 3\n"), "it is kept");
     stn_text_free(text);
     stn_text_clear(&changed);
-    stn_plan_destroy(plan);
 }
 
 Test(tune, ignores_unknown_candidates) {
@@ -208,8 +196,6 @@ Test(tune, ignores_unknown_candidates) {
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     cr_assert_eq(measured_rows(plan), 0u);
     expect_right(&w, plan);
-    stn_plan_destroy(plan);
-    stn_plan_destroy(estimated);
 }
 
 Test(tune, does_not_choose_a_wrong_candidate) {
@@ -218,8 +204,6 @@ Test(tune, does_not_choose_a_wrong_candidate) {
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_neq(memcmp(&plan->candidate, &estimated->candidate, sizeof plan->candidate), 0);
     expect_right(&w, plan);
-    stn_plan_destroy(plan);
-    stn_plan_destroy(estimated);
 }
 
 /* A failure to remember times is logged, and the old wisdom stays. */
@@ -247,19 +231,15 @@ Test(tune, does_not_overwrite_unreadable_wisdom) {
     cr_assert_str_eq(before, after);
     cr_assert_eq(seteuid(user), 0);
     stn_text_free(before), stn_text_free(after), free(path);
-    stn_plan_destroy(plan);
 }
 
 /* ---- transforms ------------------------------------------------------------------------------ */
 
 static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan;
-    options.strategy = "fft";
-    options.tune = tune;
-    options.tune_seconds = 60;
-    OK(stn_plan_create_fft(w->context, t, &options, &plan, &error));
-    return plan;
+    const stn_plan_options options = {.strategy = "fft", .tune = tune, .tune_seconds = 60};
+    stn_plan **plan = &w->plans[w->nplans++];
+    OK(stn_plan_create_fft(w->context, t, &options, plan, &error));
+    return *plan;
 }
 
 /* A plane wave: its spectrum is a single peak. */
@@ -295,17 +275,14 @@ Test(tune, a_transform_is_measured_and_remembered) {
     expect_one_peak(&w, tuned, 1024, 6, 37);
     cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
     const stn_candidate fastest = tuned->candidate;
-    stn_plan_destroy(tuned);
-    reopen(&w);
+    reopen(&w, w.dir);
     stn_plan *recalled = transform_of(&w, &t, false);
     cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(memcmp(&recalled->candidate, &fastest, sizeof fastest), 0);
     expect_one_peak(&w, recalled, 1024, 6, 1000);
-    stn_plan_destroy(recalled);
     t.direction = STN_INVERSE; /* another transform */
     stn_plan *other = transform_of(&w, &t, false);
     cr_assert_eq(other->chosen, STN_CHOSEN_BY_ESTIMATE);
-    stn_plan_destroy(other);
 }
 
 /* ---- one trial ------------------------------------------------------------------------------- */
@@ -348,7 +325,6 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     cr_assert_eq(trial.count, trial.state == TUNE_GOOD, "only what is right is timed");
     tune_trial_clear(&trial);
     tune_stage_close(&stage);
-    stn_plan_destroy(plan);
     return trial.state;
 }
 
@@ -378,5 +354,4 @@ Test(trial, scales_fewer_launches_to_the_whole_run) {
     cr_assert(fabs(trial.scale * (double)steps / 300 - 1) < 0.25, "scale %g of %llu steps", trial.scale,
               (unsigned long long)steps);
     tune_trial_clear(&trial);
-    stn_plan_destroy(plan);
 }
