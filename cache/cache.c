@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cache/atomic_file.h"
 #include "cache/signature.h"
+#include "render/render.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, STORES_PER_COLLECTION = 64 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
@@ -42,18 +43,20 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
     char key[STN_PUBLIC_KEY_TEXT];
     if (options->trust) STN_TRY(stn_signature_read_key(options->trust, key, error));
     while (options->packs && options->packs[count]) count++;
-    cache->packs = calloc(count + 1, sizeof *cache->packs);
+    cache->packs = calloc(count + 2, sizeof *cache->packs);
     if (!cache->packs) return stn_fail_memory(error, "packs of kernels", count);
-    for (size_t i = 0; i <= count; i++) {
-        opened_pack *added = &cache->packs[i];
+    for (size_t i = 0; i < count + 2; i++) {
+        opened_pack *added = &cache->packs[cache->npacks];
         if (i < count && options->trust)
             STN_TRY(stn_pack_open_signed(options->packs[i], key, &added->pack, error));
         else if (i < count)
             STN_TRY(stn_pack_open(options->packs[i], &added->pack, error));
-        else if (options->pack_data)
+        else if (i == count && options->pack_data)
             STN_TRY(stn_pack_open_memory(options->pack_data, options->pack_size, &added->pack, error));
+        else if (i > count && stn_embedded_pack_size)
+            STN_TRY(stn_pack_open_memory(stn_embedded_pack, stn_embedded_pack_size, &added->pack, error));
         else
-            break;
+            continue;
         cache->npacks++;
         added->skipped = calloc(stn_pack_count(added->pack) + 1, sizeof *added->skipped);
         if (!added->skipped) return stn_fail_memory(error, "a pack of kernels", stn_pack_count(added->pack));
@@ -104,8 +107,11 @@ void stn_cache_close(stn_cache *cache) {
     free(cache);
 }
 
+/* Packs beside the embedded one, which is the last. */
+static size_t given_packs(const stn_cache *cache) { return cache->npacks - (stn_embedded_pack_size > 0); }
+
 bool stn_cache_is_empty(stn_cache *cache) {
-    if (cache->npacks || !cache->folder.path) return false;
+    if (given_packs(cache) || !cache->folder.path) return false;
     const int root = stn_folder_open(&cache->folder, false);
     if (root < 0) return errno == ENOENT;
     const bool empty = faccessat(root, STN_LOCK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
@@ -131,7 +137,7 @@ static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry)
 }
 
 bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry) {
-    for (size_t i = 0; i < cache->npacks; i++) {
+    for (size_t i = 0; i < (cache->record ? given_packs(cache) : cache->npacks); i++) {
         opened_pack *in = &cache->packs[i];
         size_t index;
         if (!stn_pack_find(in->pack, source, &index) || atomic_load(&in->skipped[index])) continue;
@@ -244,19 +250,20 @@ void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entr
     free(image);
 }
 
-void stn_cache_reject(stn_cache *cache, const stn_key *key) {
+bool stn_cache_reject(stn_cache *cache, const stn_key *key) {
     for (size_t i = 0; i < cache->npacks; i++) {
         size_t index;
         if (!stn_pack_find(cache->packs[i].pack, key, &index) || atomic_load(&cache->packs[i].skipped[index])) continue;
         /* The entry came from the first pack that has it. */
         skip_entry(cache, &cache->packs[i], index);
-        return;
+        return i < given_packs(cache);
     }
     char sub_name[3], name[STN_FILE_NAME];
     stn_cache_file_name(key, sub_name, name);
     const int sub = stn_folder_open_at(&cache->folder, sub_name, false);
     if (sub >= 0 && stn_file_remove(sub, name)) stn_cache_add(cache, &cache->stats.rejected, 1);
     if (sub >= 0) close(sub);
+    return true;
 }
 
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer) { cache->record = writer; }

@@ -1,5 +1,6 @@
-/* The kernel cache maps a key to PTX and cubin: it looks in packs (read-only, shipped) first, then
- * on disk. FORMAT.md specifies entry and pack byte by byte. */
+/* The kernel cache maps a key to PTX and cubin: it looks in packs (read-only, shipped) first, the
+ * last of which the library contains, then on disk. FORMAT.md specifies entry and pack byte by
+ * byte. */
 #ifndef STN_CACHE_CACHE_H
 #define STN_CACHE_CACHE_H
 #include <pthread.h>
@@ -44,7 +45,7 @@ typedef struct stn_cache_options {
  * is one warning. The folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-/* True if it has no packs, and a folder on disk in which nothing was ever stored. */
+/* True if it was given no packs, and has a folder on disk in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 
@@ -60,8 +61,9 @@ bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
 bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
-/* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on). */
-void stn_cache_reject(stn_cache *cache, const stn_key *key);
+/* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on).
+ * False if it is embedded in the library: it is then made for newer drivers, which is no fault. */
+bool stn_cache_reject(stn_cache *cache, const stn_key *key);
 /* A per-key lock between processes with a time limit, so that a kernel is compiled once: find,
  * lock, find again, compile, store, unlock. -1 if the time is up: continue without it. */
 int stn_cache_lock_key(stn_cache *cache, const stn_key *key);
@@ -128,8 +130,9 @@ stn_status stn_cache_read_file(const stn_cache *cache, int sub, const char *name
 /* The collection that runs after some stores. */
 void stn_cache_collect(stn_cache *cache);
 
-/* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). Call
- * only while no other thread uses the cache. */
+/* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). The
+ * embedded pack is not searched meanwhile, so that one compiler makes all kernels. Call only while
+ * no other thread uses the cache. */
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer);
 
 #endif

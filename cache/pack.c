@@ -212,6 +212,7 @@ struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
     size_t count;
+    int newest;       /* Kernels for older architectures that have cubins lose their PTX. */
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
@@ -222,6 +223,8 @@ stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error) {
     *writer = made;
     return STN_OK;
 }
+
+void stn_pack_writer_drop_ptx(stn_pack_writer *writer, int newest) { writer->newest = newest; }
 
 void stn_pack_writer_destroy(stn_pack_writer *writer) {
     if (!writer) return;
@@ -255,7 +258,12 @@ static stn_status insert(stn_pack_writer *writer, const piece *added, stn_error 
 stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error) {
     stn_error why = {0};
     piece added = {.source = *stn_entry_source(key, entry)};
-    stn_status status = stn_entry_encode(key, entry, &added.image, &added.size, &why);
+    stn_entry lean = *entry;
+    char arch[16];
+    int sm = 0;
+    (void)stn_entry_field(entry, "arch", arch, sizeof arch);
+    if (entry->cubin && sscanf(arch, "sm_%d", &sm) == 1 && sm < writer->newest) lean.ptx_size = 0;
+    stn_status status = stn_entry_encode(key, &lean, &added.image, &added.size, &why);
     pthread_mutex_lock(&writer->lock);
     if (status == STN_OK) status = insert(writer, &added, &why);
     /* A pack that lacks a kernel must not be finished. */

@@ -189,7 +189,8 @@ STN_API stn_status stn_context_describe(stn_context *context, stn_format format,
 
 /* Counts of kernels, bytes and seconds since the context was created. */
 typedef struct stn_cache_stats {
-    uint64_t memory_hits, pack_hits, disk_hits, misses; /* numbers of kernels */
+    /* Numbers of kernels; pack_hits counts those that the library contains, too. */
+    uint64_t memory_hits, pack_hits, disk_hits, misses;
     /* Stored kernels that were not used: damaged, of another key, or refused by the driver. */
     uint64_t rejected;
     uint64_t bytes_read, bytes_written;
@@ -478,8 +479,9 @@ typedef struct stn_plan_options {
  *          Stored kernels are loaded in milliseconds; others are compiled first, in parallel on
  *          the context's threads, and then stored.
  *          With options.first_result the chosen kernels compile in the background, and the first
- *          execution uses the generic kernel (one for all stencils of a type), if that kernel is
- *          predicted to finish an execution before the chosen kernels are compiled. The second
+ *          execution uses the generic kernel (one for all stencils of a type; a library that was
+ *          built where NVRTC was contains it for common GPUs), if that kernel is predicted to
+ *          finish an execution before the chosen kernels are compiled. The second
  *          execution waits for the chosen kernels; all executions from it on use them. Results of
  *          the two kinds of kernels differ by rounding. The generic kernel stays in use in a
  *          stream that is captured before the second execution, and in a plan whose chosen kernels

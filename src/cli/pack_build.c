@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/generic_kernels.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "context/context.h"
@@ -76,13 +77,16 @@ static void free_jobs(build *b) {
 }
 
 static stn_status open_contexts(build *b, const cli_report_settings *report, stn_error *error) {
+    int newest = 0;
     STN_TRY(stn_pack_writer_create(&b->writer, error));
     for (size_t i = 0; i < b->arch_count; i++) {
         cli_device_settings settings = {.arch = b->archs[i], .cache_dir = b->options->cache_dir};
         memcpy(settings.packs, b->options->packs, sizeof settings.packs);
         STN_TRY(cli_open_context(&settings, report, &b->contexts[i], error));
         stn_cache_record(b->contexts[i]->cache, b->writer);
+        if (b->contexts[i]->machine.sm > newest) newest = b->contexts[i]->machine.sm;
     }
+    if (!b->options->all_ptx) stn_pack_writer_drop_ptx(b->writer, newest);
     return STN_OK;
 }
 
@@ -94,38 +98,13 @@ static void record_failure(build *b, size_t problem, size_t arch, stn_status sta
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Adds the generic kernels of every dtype, with and without a source, so that a user of the pack
- * compiles nothing before a first result. */
-static stn_status add_generic(stn_context *context, stn_error *error) {
-    static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
-    stn_stencil *stencil;
-    stn_status status = STN_OK;
-    /* any stencil: taps are data of these kernels */
-    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error));
-    for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i++) {
-        stn_problem problem = STN_PROBLEM_INIT;
-        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-        stn_plan *plan = NULL, *any = NULL;
-        stn_ranked row;
-        problem.stencil = stencil, problem.extent[0] = 4096;
-        problem.dtype = types[i / 2], problem.has_source = i % 2;
-        options.estimate_only = 1;
-        status = stn_plan_create(context, &problem, &options, &plan, error);
-        if (status == STN_OK && stn_plan_generic(plan, &row))
-            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, NULL, &any, error);
-        stn_plan_destroy(any);
-        stn_plan_destroy(plan);
-    }
-    stn_stencil_destroy(stencil);
-    return status;
-}
-
-/* Only for lists with stencils that may use any strategy. */
+/* So that a user of the pack compiles nothing before a first result; only for lists with stencils
+ * that may use any strategy. */
 static stn_status add_generics(build *b, stn_error *error) {
     bool needed = false;
     for (size_t i = 0; i < b->problems.count; i++)
         needed = needed || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
-    for (size_t i = 0; i < b->arch_count && needed; i++) STN_TRY(add_generic(b->contexts[i], error));
+    for (size_t i = 0; i < b->arch_count && needed; i++) STN_TRY(cli_make_generic_kernels(b->contexts[i], true, error));
     return STN_OK;
 }
 
@@ -189,43 +168,6 @@ static void add_stats(build *b, stn_cache_stats *sum) {
     }
 }
 
-static int number_of(const char *arch) { return atoi(arch + strcspn(arch, "0123456789")); }
-
-/* Rewrites the pack without redundant PTX: a GPU newer than all architectures uses the PTX of the
- * newest one, and the listed architectures have their cubins. */
-static stn_status drop_ptx(build *b, stn_error *error) {
-    stn_pack_writer *lean = NULL;
-    stn_pack *pack = NULL;
-    void *data = NULL;
-    size_t size;
-    stn_status status;
-    int newest = 0;
-    for (size_t i = 0; i < b->arch_count; i++)
-        if (number_of(b->archs[i]) > newest) newest = number_of(b->archs[i]);
-    STN_TRY_GOTO(status, stn_pack_writer_create(&lean, error), done);
-    STN_TRY_GOTO(status, stn_pack_finish(b->writer, &data, &size, error), done);
-    STN_TRY_GOTO(status, stn_pack_open_memory(data, size, &pack, error), done);
-    for (size_t i = 0; i < stn_pack_count(pack) && status == STN_OK; i++) {
-        stn_key key;
-        stn_entry entry;
-        char arch[16];
-        STN_TRY_GOTO(status, stn_pack_read(pack, i, &key, &entry, error), done);
-        if (entry.cubin && stn_entry_field(&entry, "arch", arch, sizeof arch) && number_of(arch) < newest)
-            entry.ptx_size = 0;
-        status = stn_pack_add(lean, &key, &entry, error);
-        stn_entry_clear(&entry);
-    }
-done:
-    if (status == STN_OK) {
-        stn_pack_writer_destroy(b->writer);
-        b->writer = lean;
-    } else
-        stn_pack_writer_destroy(lean);
-    stn_pack_close(pack);
-    free(data);
-    return status;
-}
-
 stn_status cli_pack_build(const cli_pack_options *options, const cli_report_settings *report, cli_pack_result *result,
                           stn_error *error) {
     build b = {.options = options};
@@ -257,7 +199,6 @@ stn_status cli_pack_build(const cli_pack_options *options, const cli_report_sett
                           options->problems);
         goto done;
     }
-    if (!options->all_ptx) STN_TRY_GOTO(status, drop_ptx(&b, error), done);
     STN_TRY_GOTO(status, stn_pack_finish(b.writer, &pack, &result->bytes, error), done);
     STN_TRY_GOTO(status, stn_output_write(options->out, pack, result->bytes, error), done);
     result->problems = b.problems.count;

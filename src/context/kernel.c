@@ -5,7 +5,7 @@
  * NVRTC to start, which takes tens of milliseconds. The kernel is looked for in
  *
  *     memory  by the source key
- *     packs   by the source key
+ *     packs   by the source key; the last pack is a part of the library
  *     disk    by the full key
  *
  * and else compiled, under a lock of its key, after looking on the disk again. Without a working
@@ -160,8 +160,9 @@ static stn_status use_found(const request *want, bool found, const stn_key *key,
     stn_status status = use_entry(want, entry, kernel, &why);
     if (status == STN_OK) return STN_OK;
     if (status != STN_ERROR_DRIVER) return stn_fail(error, status, "%s", why.message);
-    stn_log(&want->context->logger, STN_LOG_WARNING, "a stored kernel (%s) is dropped: %s", want->name, why.message);
-    stn_cache_reject(want->context->cache, key);
+    const bool warns = stn_cache_reject(want->context->cache, key);
+    stn_log(&want->context->logger, warns ? STN_LOG_WARNING : STN_LOG_INFO, "a stored kernel (%s) is dropped: %s",
+            want->name, why.message);
     return STN_OK;
 }
 
@@ -379,7 +380,7 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
 /* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during
  * a stream capture; but the caller has just loaded a kernel, which is not allowed then either. */
 static void unload_some(stn_context *context) {
-    if (stn_kernel_memory_unheld(&context->kernels) >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
+    if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
         stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
 }
 

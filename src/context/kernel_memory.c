@@ -69,13 +69,6 @@ void stn_kernel_memory_release(stn_kernel_memory *memory, stn_kernel *kernel) {
     pthread_mutex_unlock(&memory->lock);
 }
 
-size_t stn_kernel_memory_unheld(stn_kernel_memory *memory) {
-    pthread_mutex_lock(&memory->lock);
-    const size_t unheld = memory->unheld;
-    pthread_mutex_unlock(&memory->lock);
-    return unheld;
-}
-
 void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most) {
     stn_kernel *removed = NULL;
     pthread_mutex_lock(&memory->lock);

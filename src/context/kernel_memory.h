@@ -33,7 +33,7 @@ typedef struct stn_kernel_memory {
     pthread_mutex_t lock;
     pthread_cond_t made;
     stn_kernel *first;
-    size_t unheld; /* number of kernels that nobody holds */
+    atomic_size_t unheld; /* number of kernels that nobody holds; changed with the lock held */
     uint64_t releases;
     pid_t owner; /* In its forked children the lock may be held for ever. */
 } stn_kernel_memory;
@@ -54,7 +54,6 @@ void stn_kernel_memory_end(stn_kernel_memory *memory, stn_kernel *mine, bool mad
 /* The kernel is kept at least until the next stn_kernel_memory_trim. Does nothing in a forked
  * child. */
 void stn_kernel_memory_release(stn_kernel_memory *memory, stn_kernel *kernel);
-size_t stn_kernel_memory_unheld(stn_kernel_memory *memory);
 /* Frees kernels that nobody holds, the least recently released first, until `most` are left. */
 void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most);
 #endif

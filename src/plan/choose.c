@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "context/compile_batch.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
 #define MOST_CANDIDATES 64
@@ -296,7 +297,7 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
 
 /* Prepares the generic kernel, which may be stored even if no kernel of the ranked candidates is.
  * It is the last resort, because it is slower than all of them. */
-static bool prepare_generic(stn_plan *plan) {
+static bool prepare_generic(stn_plan *plan, const stn_error *why) {
     stn_ranked generic;
     if (plan->is_subplan || !stn_plan_generic(plan, &generic)) return false;
     if (prepare_row(plan, &generic, NULL) != STN_OK) {
@@ -305,6 +306,7 @@ static bool prepare_generic(stn_plan *plan) {
     }
     insert_first(plan, &generic);
     plan->chosen = STN_CHOSEN_AS_LAST_RESORT;
+    stn_log(&plan->context->logger, STN_LOG_WARNING, "the generic kernel runs, which is slower: %s", why->message);
     return true;
 }
 
@@ -337,7 +339,6 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
         else
             return stn_fail(error, status, "%s", why.message);
     }
-    if (first.status == STN_ERROR_NO_COMPILER && prepare_generic(plan)) return STN_OK;
-    if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
-    return stn_fail(error, first.status, "%s", first.message);
+    if (first.status != STN_ERROR_NO_COMPILER) return stn_fail(error, first.status, "%s", first.message);
+    return prepare_generic(plan, &first) ? STN_OK : fail_not_stored(plan, &first, error);
 }

@@ -20,39 +20,23 @@
  * first execution takes at most 4/3 times as long. */
 #define LATEST 0.75
 
-/* The plan of the generic kernel. Kernels that are not stored are added to `missing` and not
- * compiled; NULL: they are compiled. */
-static stn_plan *build_generic(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *missing) {
-    stn_plan *generic;
-    (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row->strategy, &row->candidate, missing, &generic, NULL);
-    return generic;
-}
-
-/* Starts to compile the batch of the chosen kernels in the background, and meanwhile makes
- * first->generic, whose missing kernels it adds to `missing` and compiles. Returns false if the
- * generic kernel would not finish first, or on failure. */
-static bool begin_generic(const stn_plan *plan, const stn_ranked *row, stn_compile_batch *batch,
-                          stn_compile_batch *missing, struct stn_first *first) {
-    const double latest = LATEST * stn_compile_batch_seconds(batch), seconds = row->estimate.seconds;
-    if (seconds < latest) first->generic = build_generic(plan, row, missing);
-    if (!first->generic || seconds + stn_compile_batch_seconds(missing) >= latest) return false;
-    first->background = stn_background_compile_start(&batch, 1);
-    if (!first->background) return false;
-    if (missing->count) {
-        stn_plan_destroy(first->generic);
-        (void)stn_compile_batch_try(missing, NULL);
-        first->generic = build_generic(plan, row, NULL);
-    }
-    return first->generic;
-}
-
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
+    const double latest = LATEST * stn_compile_batch_seconds(batch);
+    const uint64_t steps = plan->kind->shape(plan).steps;
     stn_ranked row;
     plan->first_result = NULL; /* it is called only once */
-    if (!stn_plan_generic(plan, &row)) return false;
+    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= latest) return false;
     stn_compile_batch *missing = stn_compile_batch_create(plan->context);
     struct stn_first *first = calloc(1, sizeof *first);
-    const bool begun = missing && first && begin_generic(plan, &row, batch, missing, first);
+    bool begun = missing && first &&
+                 !stn_plan_build(plan, steps, row.strategy, &row.candidate, missing, &first->generic, NULL) &&
+                 row.estimate.seconds + stn_compile_batch_seconds(missing) < latest &&
+                 (first->background = stn_background_compile_start(&batch, 1));
+    if (begun && missing->count) { /* not among the kernels that the library contains */
+        stn_plan_destroy(first->generic);
+        (void)stn_compile_batch_try(missing, NULL);
+        begun = !stn_plan_build(plan, steps, row.strategy, &row.candidate, NULL, &first->generic, NULL);
+    }
     if (first && !begun) {
         stn_background_compile_end(first->background, false);
         stn_plan_destroy(first->generic);

@@ -17,6 +17,10 @@ extern const stn_template stn_embedded_templates[];
 extern const size_t stn_embedded_template_count;
 /* The key over all templates (cache/FORMAT.md), computed at build time. */
 extern const unsigned char stn_embedded_templates_key[32];
+/* The pack of generic kernels that the library contains (src/cli/embed_pack.c). Its size is 0 where
+ * there was no NVRTC while building, and in programs that link the internal library alone. */
+extern const unsigned char stn_embedded_pack[];
+extern const size_t stn_embedded_pack_size;
 
 /* The set of all templates, owned: the embedded ones, or those in $STENTOR_TEMPLATE_DIR if set
  * (edit and run without a rebuild). Read once per context. */

@@ -12,6 +12,11 @@
 
 #define LARGEST_TEMPLATE (16u << 20)
 
+/* Replaced by the generated source, where that is linked. They are not used in this file, since a
+ * compiler may assume that a constant has the value that it sees. */
+__attribute__((weak)) const unsigned char stn_embedded_pack[1] = {0};
+__attribute__((weak)) const size_t stn_embedded_pack_size = 0;
+
 static bool is_template(const char *name) {
     const char *dot = strrchr(name, '.');
     return dot && name[0] != '.' && (!strcmp(dot, ".cu") || !strcmp(dot, ".cuh"));

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """stentor compile: kernels for a GPU that is not present. Needs NVRTC; without it, the error must
-name the missing library."""
+name the missing library, except for stencils by the generic kernels that the library contains."""
 import json
 import os
+import shutil
 import unittest
 
 from command import CommandTest
 
 NO_COMPILER = 6
 PROBLEM = ('--size', '1000x1000', '--stencil', 'heat-2d:alpha=0.2', '--arch', 'sm_90')
+COMPILED = (*PROBLEM, '--strategy', 'segment')  # which has no generic kernel
+NOWHERE = {'STENTOR_NVRTC_PATH': '/nonexistent'}
 
 
 class Compile(CommandTest):
     def setUp(self):
         super().setUp()
-        probe = self.stentor('compile', *PROBLEM)
+        probe = self.stentor('compile', *COMPILED)
         if probe.returncode == NO_COMPILER:
             self.skipTest('NVRTC is not here')
 
@@ -59,11 +62,37 @@ class Compile(CommandTest):
 class WithoutCompiler(CommandTest):
     def test_the_missing_piece_is_named(self):
         """An invalid NVRTC path is an error; other NVRTC libraries are not searched."""
-        done = self.stentor('compile', *PROBLEM, STENTOR_NVRTC_PATH='/nonexistent')
-        if done.returncode == 0:
-            self.skipTest('NVRTC was found elsewhere')
+        done = self.stentor('compile', *COMPILED, **NOWHERE)
         self.assertEqual(done.returncode, NO_COMPILER)
         self.assertIn('NVRTC', done.stderr)
+
+    def embedded_archs(self):
+        source = os.environ['EMBEDDED_PACK']
+        if not source or 'stn_embedded_pack_size = 0;' in open(source, encoding='utf-8').read():
+            self.skipTest('the library was built without NVRTC')
+        return os.environ['EMBEDDED_ARCHS'].split()
+
+    def test_the_library_contains_the_generic_kernels(self):
+        for arch in self.embedded_archs():
+            for dtype in ('f64', 'f32', 'f16'):
+                with self.subTest(arch=arch, dtype=dtype):
+                    done = self.succeed('compile', '--size', '99x100', '--stencil', 'box-2d9p', '--arch', arch,
+                                        '--dtype', dtype, '--json', **NOWHERE)
+                    report = json.loads(done.stdout)
+                    self.assertEqual([kernel['name'] for kernel in report['kernels']], ['direct_any'])
+                    self.assertEqual((report['cache']['pack_hits'], report['cache']['misses']), (1, 0))
+                    self.assertGreater(report['kernels'][0]['cubin_bytes'] + report['kernels'][0]['ptx_bytes'], 0)
+                    self.assertIn('the generic kernel runs, which is slower', done.stderr)
+
+    def test_they_do_not_serve_other_templates(self):
+        """Any of them: a key includes all templates."""
+        self.embedded_archs()
+        shutil.copytree(os.environ['TEMPLATES'], self.path / 'templates')
+        self.succeed('compile', *PROBLEM, **NOWHERE, STENTOR_TEMPLATE_DIR=str(self.path / 'templates'))
+        with open(self.path / 'templates/fft/scale.cu', 'a', encoding='utf-8') as template:
+            template.write('//')
+        done = self.stentor('compile', *PROBLEM, **NOWHERE, STENTOR_TEMPLATE_DIR=str(self.path / 'templates'))
+        self.assertEqual(done.returncode, NO_COMPILER)
 
 
 if __name__ == '__main__':

@@ -156,6 +156,79 @@ Test(first_result, a_stored_generic_kernel_runs_even_before_a_short_compile) {
     cr_expect(stn_first_result_now(plan) == plan);
 }
 
+void set_embedded_pack(const void *pack, size_t size); /* embedded_pack.c */
+
+/* Compiles the generic kernel into a pack, which the library contains from now on. */
+static void embed_generic(void) {
+    stn_pack_writer *writer;
+    void *pack;
+    size_t size;
+    set_problem("heat-1d", 1, 1, fixed);
+    OK(stn_pack_writer_create(&writer, &error));
+    stn_pack_writer_drop_ptx(writer, 100);
+    stn_cache_record(context->cache, writer);
+    stn_plan *plan = make(NULL), *generic;
+    stn_ranked row;
+    cr_assert(stn_plan_generic(plan, &row));
+    OK(stn_plan_build(plan, 1, row.strategy, &row.candidate, NULL, &generic, &error));
+    OK(stn_pack_finish(writer, &pack, &size, &error));
+    stn_pack_writer_destroy(writer);
+    set_embedded_pack(pack, size);
+    free(pack);
+    stn_plan_destroy(generic);
+    stn_plan_destroy(plan);
+}
+
+static void open_again(void) {
+    end(), stencil = NULL, start();
+    set_problem("box-2d49p", 2, 1, fixed);
+}
+
+static void expect_counts(size_t pack_hits, size_t misses) {
+    stn_cache_stats stats;
+    stn_context_cache_stats(context, &stats);
+    cr_expect_eq(stats.pack_hits, pack_hits, "%zu hits", (size_t)stats.pack_hits);
+    cr_expect_eq(stats.misses, misses, "%zu misses", (size_t)stats.misses);
+    cr_expect_eq(warnings, 0);
+}
+
+Test(first_result, a_generic_kernel_in_the_library_is_not_compiled) {
+    embed_generic();
+    open_again();
+    stn_plan *plan = make_generic();
+    expect_right(plan);
+    expect_right(plan);
+    cr_expect(stn_first_result_now(plan) == plan);
+    stn_plan_destroy(plan);
+    expect_counts(1, 1);
+}
+
+/* As by a driver that is older than the NVRTC of the build. */
+Test(first_result, a_kernel_in_the_library_that_the_driver_refuses_is_compiled) {
+    embed_generic();
+    open_again();
+    setenv("STENTOR_EMULATOR_FAIL", "cuModuleLoadDataEx:1", 1);
+    stn_plan *plan = make_generic();
+    expect_right(plan);
+    expect_right(plan);
+    stn_plan_destroy(plan);
+    expect_counts(1, 2);
+}
+
+Test(first_result, packs_do_not_record_kernels_of_the_library) {
+    embed_generic();
+    open_again();
+    stn_pack_writer *writer;
+    OK(stn_pack_writer_create(&writer, &error));
+    stn_cache_record(context->cache, writer);
+    stn_plan_destroy(make_generic());
+    stn_cache_record(context->cache, NULL);
+    stn_pack_writer_destroy(writer);
+    stn_cache_stats stats;
+    stn_context_cache_stats(context, &stats);
+    cr_expect_eq(stats.pack_hits, 0u);
+}
+
 /* With a source, the generic plan compiles more than one kernel. */
 Test(first_result, is_not_used_if_its_kernels_take_as_long_as_the_chosen_ones) {
     set_problem("heat-2d", 2, 1, fixed);

@@ -1,0 +1,29 @@
+/* The generic kernels: see generic_kernels.h. */
+#include "cli/generic_kernels.h"
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+stn_status cli_make_generic_kernels(stn_context *context, bool with_source, stn_error *error) {
+    static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
+    stn_stencil *stencil;
+    stn_status status = STN_OK;
+    /* any stencil: taps are data of these kernels */
+    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error));
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i += with_source ? 1 : 2) {
+        stn_problem problem = STN_PROBLEM_INIT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_plan *plan = NULL, *any = NULL;
+        stn_ranked row;
+        problem.stencil = stencil, problem.extent[0] = 4096;
+        problem.dtype = types[i / 2], problem.has_source = i % 2;
+        options.estimate_only = 1;
+        status = stn_plan_create(context, &problem, &options, &plan, error);
+        if (status == STN_OK && stn_plan_generic(plan, &row))
+            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, NULL, &any, error);
+        stn_plan_destroy(any);
+        stn_plan_destroy(plan);
+    }
+    stn_stencil_destroy(stencil);
+    return status;
+}
