@@ -155,7 +155,7 @@ static bool make_band(const shape *s, const box *of, int k, int axis, int side, 
     *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 1};
     b->box.cut[axis][!side] = true;
     b->seen[0] = (rows){side ? n - wide : 0, 0, wide};
-    b->right[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
+    b->corrected[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
     return wide < n;
 }
 
@@ -165,7 +165,7 @@ static bool make_shared_band(const shape *s, const box *of, int k, int axis, ban
     const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
     *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 2};
     b->seen[0] = (rows){0, 0, wide / 2}, b->seen[1] = (rows){n - wide / 2, wide / 2, wide / 2};
-    b->right[0] = (rows){0, 0, depth[0]}, b->right[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
+    b->corrected[0] = (rows){0, 0, depth[0]}, b->corrected[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
     return wide < n;
 }
 

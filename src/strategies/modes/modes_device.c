@@ -78,7 +78,7 @@ static size_t number_bytes(const modes_linear *l) {
 static size_t spectra_bytes(const modes_linear *l) { return (size_t)l->width * number_bytes(l); }
 
 /* Are the spectra of some state needed after it was transformed back? */
-static bool has_stage(const stn_system_task *task) { return modes_chunk(task) < task->steps * task->states; }
+static bool has_stage(const stn_system_task *task) { return modes_steps_per_state(task) < task->steps * task->states; }
 
 /* ---- transforms ----------------------------------------------------------------------------- */
 
@@ -129,8 +129,9 @@ static size_t lines_bytes(const modes_linear *l) { return is_plane(l) ? modes_pl
 /* Whether passes along lines serve the system: a state that is not kept, of arrays that are not
  * converted. */
 static bool fits_lines(const modes_linear *l, const stn_machine *machine) {
-    return modes_chunk(l->task) == l->task->steps * l->task->states && !l->task->nreceivers && !l->task->stack &&
-           is_direct(l) && (is_plane(l) ? modes_plane_fits(l, machine) : modes_lines_fit(l, machine));
+    return modes_steps_per_state(l->task) == l->task->steps * l->task->states && !l->task->nreceivers &&
+           !l->task->stack && is_direct(l) &&
+           (is_plane(l) ? modes_plane_fits(l, machine) : modes_lines_fit(l, machine));
 }
 
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -207,7 +208,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     }
     const stn_system_task *task = l->task;
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
-    const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
+    const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_steps_per_state(task);
     const double differences = times_of(l, DIFFERENCES);
     const double flops = modes_power_flops(l);
     /* Passes of modes_grid, and their bytes. */
@@ -308,7 +309,7 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     modes_linear *l = &state->linear;
     char reason[160];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    state->chunk = modes_chunk(&plan->system);
+    state->chunk = modes_steps_per_state(&plan->system);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
