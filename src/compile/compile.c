@@ -18,8 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip, else PTX for
- * the newest chip below it, which the driver compiles; the latter is logged once. */
+/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip. Otherwise logs
+ * once that it does not, and chooses PTX for the newest older chip, which the driver compiles. */
 static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);

@@ -18,7 +18,7 @@ void stn_ping_pong_add_copy(const stn_task *task, const stn_machine *machine, do
  * launch 0 it is the caller's input. In place with an odd number of launches, the first one would
  * read what it writes, so launch 0 starts from a copy. */
 stn_status stn_ping_pong_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
-                             const stn_execution *run, stn_ping_pong_launch turn, stn_error *error) {
+                             const stn_execution *run, stn_ping_pong_launch launch, stn_error *error) {
     const void *in = run->in;
     void *out = run->out, *workspace = run->workspace, *stream = run->stream;
     stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};
@@ -36,7 +36,7 @@ stn_status stn_ping_pong_run(const stn_plan *plan, const stn_layouts *at, uint64
         l.to = to_out ? &at->out : &at->work;
         l.out = to_out ? out : workspace;
         l.follows = i > part.first;
-        STN_TRY(turn(plan, i, &l, error));
+        STN_TRY(launch(plan, i, &l, error));
     }
     return STN_OK;
 }

@@ -11,7 +11,7 @@ typedef stn_status (*stn_ping_pong_launch)(const stn_plan *plan, uint64_t i, con
  * last of all `launches` writes `out`. In place with an odd number of launches, the first one
  * starts from a copy, because it would read what it writes. */
 stn_status stn_ping_pong_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
-                             const stn_execution *run, stn_ping_pong_launch turn, stn_error *error);
+                             const stn_execution *run, stn_ping_pong_launch launch, stn_error *error);
 /* Adds the time of that copy to the estimate of a run of this many launches. */
 void stn_ping_pong_add_copy(const stn_task *task, const stn_machine *machine, double launches, stn_estimate *e);
 #endif

@@ -36,8 +36,8 @@ typedef struct pass {
 } pass;
 
 typedef struct direct_state {
-    /* full: every launch but perhaps the last. remainder: the last launch, which makes the
-     * remaining steps. */
+    /* full: launches of the candidate's steps. remainder: the last launch, if fewer steps are left
+     * for it. */
     pass full, remainder;
     bool has_remainder;
     stn_layouts at;

@@ -1,8 +1,8 @@
 /* Predicts the error of rounding elements to 11 bits in every launch.
  *
  * A launch's rounding errors e are white noise: n later launches multiply their square by P(n f),
- * where P(m) is the mean of |K|^2m over all frequencies, as they do with random data. Relative to
- * such data, the errors of all L launches leave
+ * where P(m) is the mean of |K|^2m over all frequencies. They multiply the square of random data by
+ * the same number. Relative to random data, the errors of all L launches leave
  *
  *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f));
  *     relative to data with a mean,  e^2 (1 + sum of P(i f))
