@@ -13,7 +13,7 @@ typedef struct stn_folder {
     char *path;  /* absolute; NULL: no disk */
     bool shared; /* others may own or write it */
     const stn_logger *logger;
-    atomic_bool warned; /* it has been warned about; there is one warning only */
+    atomic_bool warned; /* the only warning about the folder has been logged */
     char problem[512];  /* text of the warning; complete once has_problem is set */
     atomic_bool has_problem;
 } stn_folder;

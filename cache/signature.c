@@ -48,7 +48,7 @@ stn_status stn_signature_read_file(const char *path, char **bytes, size_t *size,
     const stn_folder anyone = {.shared = true};
     struct stat seen;
     stn_error why = {0};
-    char *file = realpath(path, NULL); /* it may be a symlink */
+    char *file = realpath(path, NULL); /* the path may be a symlink */
     const stn_status status =
         stn_file_read(&anyone, AT_FDCWD, file ? file : path, 0, SIZE_MAX / 4, false, bytes, &seen, &why);
     free(file);

@@ -268,7 +268,7 @@ static stn_status replace(stn_folder *folder, stn_text *after, stn_error *error)
 }
 
 stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void *user, stn_error *error) {
-    static const stn_key wisdom_key = {{0}}; /* which no kernel has */
+    static const stn_key wisdom_key = {{0}}; /* no kernel has this key */
     stn_wisdom before;
     stn_text after = STN_TEXT_EMPTY;
     struct stat seen;

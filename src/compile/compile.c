@@ -130,7 +130,7 @@ typedef stn_nvrtc_result (*data_fn)(stn_nvrtc_program program, char *data);
 static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, const char *what, size_fn get_size,
                        data_fn get_data, char **data, size_t *size, stn_error *error) {
     stn_nvrtc_result result = get_size(program, size);
-    if (!result && !*size) return STN_OK; /* there is none */
+    if (!result && !*size) return STN_OK; /* there is no such output */
     if (!result) {
         if (!(*data = calloc(1, *size + 1))) return stn_fail_memory(error, what, *size + 1);
         result = get_data(program, *data);

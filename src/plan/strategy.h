@@ -146,10 +146,10 @@ typedef struct stn_strategy {
     /* The strategy has candidates that take single steps, so that in a step a value influences no
      * point beyond the reach of the taps. With accuracy LOCAL it has only these candidates. */
     bool local;
-    bool sources;      /* it adds a constant source itself */
-    bool converts;     /* it supports other number types than the dtype (stn_task_converts) */
-    bool normalizes;   /* it supports normalized tasks, and no others */
-    bool sums;         /* it supports task->sum */
+    bool sources;      /* adds a constant source itself */
+    bool converts;     /* supports other number types than the dtype (stn_task_converts) */
+    bool normalizes;   /* supports normalized tasks, and no others */
+    bool sums;         /* supports task->sum */
     bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */
 } stn_strategy;

@@ -347,7 +347,7 @@ stn_status stn_system_growth(const stn_system *system, int rank, const double *l
         if (low && !(low[i] <= high[i])) return STN_OK;
     }
     symbol s = {.system = system, .linear = true};
-    for (int f = 0; f < system->nfields; f++) { /* there is at least one field */
+    for (int f = 0; f < system->nfields; f++) { /* a system has at least one field */
         s.first[f] = s.width;
         s.width += system->fields[f].levels;
     }

@@ -378,7 +378,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
 const stn_strategy stn_strategy_chunked = {
     .name = "chunked",
     .local = true,
-    .sources = true, /* its chunks add it */
+    .sources = true, /* the strategies of the chunks add them */
     .applies = applies,
     .candidates = candidates,
     .compose = compose,

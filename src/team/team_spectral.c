@@ -19,7 +19,7 @@
 typedef struct team_symbol {
     cufft_spectral_range range;
     cufft_spectral_multiply multiply;
-    stn_kernel_set kernels; /* its kernel */
+    stn_kernel_set kernels; /* of `multiply` */
     double *parts;          /* owned */
 } team_symbol;
 

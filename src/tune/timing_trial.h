@@ -44,11 +44,11 @@ typedef struct tune_stage {
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
 
 typedef struct tune_trial {
-    stn_ranked *row; /* its row in the ranking; NULL: none */
+    stn_ranked *row; /* in the ranking; NULL: none */
     const stn_strategy *strategy;
     stn_candidate candidate;    /* the candidate for the whole run */
     double predicted;           /* seconds of the whole run */
-    bool is_estimates_choice;   /* it is the one that STN_MODE_ESTIMATE would run */
+    bool is_estimates_choice;   /* STN_MODE_ESTIMATE would run this candidate */
     stn_plan *plan;             /* Owned: the candidate with fewer steps; NULL: not built. */
     stn_compile_batch *missing; /* owned: kernels that it lacked; NULL: none */
     double scale;               /* Factor from the trial's seconds to those of the whole run. */

@@ -13,7 +13,7 @@
 
 /* Whether this side has an equivalent symmetric extension, whatever the other side is. */
 static bool has_mirror(const stn_task *task, int axis, int side) {
-    stn_task both = *task; /* its taps are borrowed */
+    stn_task both = *task; /* with borrowed taps */
     stn_extension e;
     char reason[160];
     both.boundary[axis][0] = both.boundary[axis][1] = task->boundary[axis][side];
