@@ -221,8 +221,8 @@ static bool are_adjacent(const double a[3], const double b[3], double apart) {
     return true;
 }
 
-/* Keeps the largest samples, which are `apart`; of adjacent ones, which lead to one maximum, the
- * larger. */
+/* Keeps the largest samples; of adjacent ones (at distance `apart`), which lead to the same
+ * maximum, only the largest. */
 static void keep_if_larger(peak peaks[PEAKS], peak sample, double apart) {
     int lowest = 0;
     for (int i = 0; i < PEAKS; i++) {

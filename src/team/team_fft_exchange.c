@@ -119,8 +119,8 @@ static stn_status pack(const stn_team_plan *plan, const block *b, const team_fft
     return STN_OK;
 }
 
-/* Packs the blocks that others receive, or unpacks those that they sent; lists the messages.
- * Returns the bytes in *all. */
+/* Packs the blocks for the other members, or unpacks the blocks from them, and lists the messages.
+ * *all: the bytes of all blocks. */
 static stn_status pack_all(const stn_team_plan *plan, const team_fft_grids *grids, bool back, bool packs,
                            team_fft_range rows, team_fft_range columns, team_message *messages, int *count,
                            int64_t *all, stn_error *error) {

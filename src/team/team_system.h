@@ -1,5 +1,5 @@
 /* Systems in teams. A member's grid holds all fields and levels one after the other, each for the
- * whole batch, so that halos are exchanged as those of a batch of stencil grids; the array of
+ * whole batch; so halos are exchanged as if these were a batch of grids of a stencil. The array of
  * sources holds the coefficients. */
 #ifndef STN_TEAM_TEAM_SYSTEM_H
 #define STN_TEAM_TEAM_SYSTEM_H
