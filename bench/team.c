@@ -300,13 +300,13 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
                "\"speedup\": %.4g, \"between\": %" PRIu64
                ", \"rows\": %lld, \"predicted\": %.6g, "
                "\"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
-               c->name, members, p->steps, alone, run->seconds, speedup, plan->between,
+               c->name, members, p->steps, alone, run->seconds, speedup, plan->steps_per_exchange,
                (long long)plan->part[0].halo[1], plan->predicted, strategy, own, same);
     else
         printf("%-44s %d members: one %.6f s (%s), team %.6f s (%s; predicted %.6f), %.3f times; %" PRIu64
                " steps, %" PRIu64 " between exchanges of %lld rows; %s\n",
-               c->name, members, alone, strategy, run->seconds, own, plan->predicted, speedup, p->steps, plan->between,
-               (long long)plan->part[0].halo[1], same);
+               c->name, members, alone, strategy, run->seconds, own, plan->predicted, speedup, p->steps,
+               plan->steps_per_exchange, (long long)plan->part[0].halo[1], same);
     fflush(stdout);
 }
 
@@ -325,7 +325,7 @@ static stn_status print_model(const team_case *c, const stn_problem *p, const st
         stn_problem whole = *p;
         stn_team_plan *plan = NULL;
         if (is_weak(c)) whole.extent[0] *= (size_t)counts[i];
-        team.count = counts[i], team.enqueues = one_host && !measured->on_host ? counts[i] : 1;
+        team.count = counts[i], team.gpus = one_host && !measured->on_host ? counts[i] : 1;
         if (!one_host) team.link_bandwidth = NETWORK_BANDWIDTH, team.latency = NETWORK_LATENCY;
         if (!(team.member = calloc((size_t)team.count, sizeof *team.member)))
             return stn_fail_memory(error, "a model", (size_t)team.count * sizeof *team.member);
@@ -333,7 +333,7 @@ static stn_status print_model(const team_case *c, const stn_problem *p, const st
         const stn_status status = team_predict(&team, &whole, options, &plan, error);
         if (status == STN_OK)
             printf("%-44s model of %d: %.3f times, %" PRIu64 " steps between exchanges of %lld rows\n", c->name,
-                   counts[i], (is_weak(c) ? counts[i] : 1) * alone / plan->predicted, plan->between,
+                   counts[i], (is_weak(c) ? counts[i] : 1) * alone / plan->predicted, plan->steps_per_exchange,
                    (long long)plan->part[0].halo[1]);
         stn_team_plan_destroy(plan);
         free(team.member);
@@ -637,7 +637,7 @@ int main(int argc, char **argv) {
         int devices[MOST_MEMBERS];
         for (int m = 0; m < members; m++) devices[m] = s.host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
         status = stn_team_create(NULL, members, devices, &teams[count], &error);
-        if (status == STN_OK) teams[count]->between = s.between;
+        if (status == STN_OK) teams[count]->steps_per_exchange = s.between;
     }
     if (status == STN_OK) status = print_machine(&s, teams[count - 1], &error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && status == STN_OK; i++) {

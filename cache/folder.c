@@ -217,6 +217,6 @@ int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
     return -1;
 }
 
-void stn_cache_unlock(int lock) {
+void stn_folder_unlock(int lock) {
     if (lock >= 0) close(lock);
 }

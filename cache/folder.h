@@ -13,7 +13,7 @@ typedef struct stn_folder {
     char *path;  /* absolute; NULL: no disk */
     bool shared; /* others may own or write it */
     const stn_logger *logger;
-    atomic_bool warned; /* it has been warned about; there is one warning only */
+    atomic_bool warned; /* the only warning about the folder has been logged */
     char problem[512];  /* text of the warning; complete once has_problem is set */
     atomic_bool has_problem;
 } stn_folder;
@@ -43,5 +43,5 @@ const char *stn_folder_distrust(const stn_folder *folder, const struct stat *sta
 #define STN_LOCK_NAME "lock"
 /* Returns the lock; -1, with errno, if it was not acquired within wait_ms milliseconds. */
 int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key);
-void stn_cache_unlock(int lock); /* -1 has no effect */
+void stn_folder_unlock(int lock); /* -1 has no effect */
 #endif

@@ -15,7 +15,7 @@
 #include "cache/atomic_file.h"
 
 static const char secret_line[] = "stentor secret key 1\n", signature_line[] = "stentor signature 1\nkey ",
-                  between[] = "\nsignature ", purpose[] = "stentor pack 1\n";
+                  signature_label[] = "\nsignature ", purpose[] = "stentor pack 1\n";
 enum {
     SECRET = crypto_sign_SECRETKEYBYTES,
     PUBLIC = crypto_sign_PUBLICKEYBYTES,
@@ -48,7 +48,7 @@ stn_status stn_signature_read_file(const char *path, char **bytes, size_t *size,
     const stn_folder anyone = {.shared = true};
     struct stat seen;
     stn_error why = {0};
-    char *file = realpath(path, NULL); /* it may be a symlink */
+    char *file = realpath(path, NULL); /* the path may be a symlink */
     const stn_status status =
         stn_file_read(&anyone, AT_FDCWD, file ? file : path, 0, SIZE_MAX / 4, false, bytes, &seen, &why);
     free(file);
@@ -123,7 +123,7 @@ stn_status stn_signature_make(const char *file, const void *bytes, size_t size, 
     sodium_memzero(secret, sizeof secret);
     sodium_bin2hex(by, sizeof by, public_key, sizeof public_key);
     sodium_bin2hex(digits, sizeof digits, signature, sizeof signature);
-    stn_text_printf(text, "%s%s%s%s\n", signature_line, by, between, digits);
+    stn_text_printf(text, "%s%s%s%s\n", signature_line, by, signature_label, digits);
     return text->failed ? stn_fail_memory(error, "a signature", MOST_TEXT) : STN_OK;
 }
 
@@ -137,7 +137,7 @@ static stn_status check(const char *text, size_t text_size, const char *public_k
     if (!take_hex(public_key, strlen(public_key), &trusted_at, trusted, sizeof trusted))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the trusted key is no key of 64 hex digits");
     if (!take(text, text_size, &at, signature_line) || !take_hex(text, text_size, &at, by, sizeof by) ||
-        !take(text, text_size, &at, between) || !take_hex(text, text_size, &at, signature, sizeof signature) ||
+        !take(text, text_size, &at, signature_label) || !take_hex(text, text_size, &at, signature, sizeof signature) ||
         !take(text, text_size, &at, "\n") || at != text_size)
         return stn_fail(error, STN_ERROR_FORMAT, "its signature is not in the form of `stentor pack sign`");
     if (memcmp(by, trusted, sizeof by) != 0)

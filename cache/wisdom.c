@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "cache/atomic_file.h"
 
@@ -76,7 +77,7 @@ static stn_status find_entries(stn_wisdom *wisdom, const char *end, stn_error *e
         const bool first = begins(at, entry_label);
         if (first ? !is_key_line(at) : !wisdom->count || *at == '\n')
             return stn_fail(error, STN_ERROR_FORMAT, "line %zu of the wisdom is no line of an entry: \"%.*s\"", number,
-                            (int)(strcspn(at, "\n") % 100), at);
+                            (int)stn_min((int64_t)strcspn(at, "\n"), 100), at);
         if (first && wisdom->count == STN_WISDOM_ENTRIES)
             return stn_fail(error, STN_ERROR_FORMAT, "there are more than %d entries: split the wisdom",
                             STN_WISDOM_ENTRIES);
@@ -267,12 +268,12 @@ static stn_status replace(stn_folder *folder, stn_text *after, stn_error *error)
 }
 
 stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void *user, stn_error *error) {
-    static const stn_key any = {{0}};
+    static const stn_key wisdom_key = {{0}}; /* no kernel has this key */
     stn_wisdom before;
     stn_text after = STN_TEXT_EMPTY;
     struct stat seen;
     stn_error why = {0};
-    const int lock = stn_folder_lock(folder, LOCK_MS, &any);
+    const int lock = stn_folder_lock(folder, LOCK_MS, &wisdom_key);
     if (lock < 0)
         return stn_fail(error, STN_ERROR_IO, "%s/" NAME " cannot be locked to write it: %s", folder->path,
                         strerror(errno));
@@ -283,7 +284,7 @@ stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void 
         (void)stn_fail(error, status, "%s", why.message);
     if (status == STN_OK) status = change(user, &before, &after, error);
     if (status == STN_OK) status = replace(folder, &after, error);
-    stn_cache_unlock(lock);
+    stn_folder_unlock(lock);
     stn_text_clear(&after);
     stn_wisdom_clear(&before);
     return status;

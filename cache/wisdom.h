@@ -57,7 +57,7 @@ stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, st
 
 /* Reads the folder's wisdom; empty if there is no file. STN_ERROR_IO, STN_ERROR_OUT_OF_MEMORY: it
  * cannot be read now. STN_ERROR_FORMAT: it is damaged, or another user could have written it.
- * *seen: the file; zeroed: none. */
+ * *seen: the status of the file that was read; zero if there is none. */
 stn_status stn_wisdom_read(stn_folder *folder, stn_wisdom *wisdom, struct stat *seen, stn_error *error);
 /* Reads again if the file differs from the one in *seen. */
 stn_status stn_wisdom_refresh(stn_folder *folder, stn_wisdom *wisdom, struct stat *seen, stn_error *error);

@@ -35,9 +35,9 @@
  *            release up to that of the library.
  *   Errors   Every call that can fail returns a stn_status and takes a pointer to the caller's
  *            stn_error, or NULL, for a one-sentence message: what is wrong, where, what to do.
- *            After a failure outputs are NULL or untouched, and nothing leaks. The library never
- *            prints, aborts or keeps global state (except MPI's, if stn_team_create_mpi initialises
- *            MPI).
+ *            After a failure output parameters are NULL or untouched, arrays may be undefined where
+ *            an execution says so, and nothing leaks. The library never prints, aborts or keeps
+ *            global state (except MPI's, if stn_team_create_mpi initialises MPI).
  *   Threads  Different objects may be used from different threads. Several threads may create plans
  *            of one stn_context at once. A stn_stencil is immutable. One stn_plan may be executed
  *            from several threads at once only with separate workspaces (stn_plan_execute_with);
@@ -254,9 +254,10 @@ STN_API size_t stn_stencil_tap_count(const stn_stencil *stencil);
 STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
 /* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o).
- * If it is above 1, a long run grows without bound. The symbol is sampled densely and refined
- * around the largest sample, to about 1e-6. If a stencil is too wide to be sampled in seconds, the
- * result is an upper bound: the sum of |weights|. */
+ * If it is above 1, long periodic runs grow without bound; between other sides they may (see
+ * lasting_growth at stn_plan_describe). The symbol is sampled densely and refined around the
+ * largest sample, to about 1e-6. If a stencil is too wide to be sampled in seconds, the result is
+ * an upper bound: the sum of |weights|. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -303,12 +304,12 @@ STN_API const char *stn_element_name(stn_element element);
  *     FIXED     points whose taps would reach past this side are frozen: they keep their initial
  *               values (Dirichlet)
  *
- * A tap past sides of several axes is folded along each axis separately; past constant sides of
- * several axes it reads the value of the slowest of them. If a tap reaches as far as an axis has
- * points, or further, a mirrored side may fold its index past the other side. That side then folds
- * the index by its own rule, and so on: on a b c d, index -4 reads d if the sides are mirror and
- * nearest, and the constant value if they are mirror and constant. It is an error if an index is
- * folded past a fixed side in this way. */
+ * A tap past sides of several axes is folded along each axis separately. If several of these sides
+ * are constant, it reads the value of the one on the slowest axis. On a short axis (no more points
+ * than a tap reaches) an index that one side reflects or mirrors may leave the grid at the other
+ * side. It is then folded again, by that side's rule, until it is inside: on a b c d, index -4
+ * reads d if the sides are mirror and nearest, and the constant value if they are mirror and
+ * constant. It is an error if an index is folded past a fixed side in this way. */
 typedef enum stn_boundary_kind {
     STN_WRAP,
     STN_CONSTANT,
@@ -372,9 +373,10 @@ typedef struct stn_problem {
     uint64_t steps; /* 0 means 1 */
     /* Allowed relative L2 error of the whole run, for values far from the dtype's limits; 0 allows
      * only the rounding of the dtype. With a tolerance a strategy may approximate the weights by a
-     * sum of fewer separable terms and use tensor cores in lower precision: for f32, TF32 if the
-     * tolerance is at least 5e-4 (`lowrank` in 2D and 3D: 1e-3); for f16, weights that are rounded
-     * to f16 if it is at least 1e-3. stn_plan_describe reports the chosen arithmetic. */
+     * sum of fewer separable terms and use tensor cores in lower precision:
+     *   f32   TF32, if the tolerance is at least 5e-4 (`lowrank` in 2D and 3D: 1e-3)
+     *   f16   weights rounded to f16, if the tolerance is at least 1e-3
+     * stn_plan_describe reports the chosen arithmetic. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
@@ -417,8 +419,7 @@ typedef struct stn_problem {
 
 /* Checks a problem without planning it: extents, size overflow, overlapping strides, wrap on both
  * sides of an axis or on none, finite values. Needs no device. Only the host strategy supports taps
- * that reach further than STN_MAX_RADIUS, or that reach more points past a side than the axis
- * has. */
+ * that reach further than STN_MAX_RADIUS, or past a side by more points than the axis has. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -448,7 +449,7 @@ typedef struct stn_plan_options {
     const char *strategy; /* NULL or "auto": the cheapest; else "host", "direct", ... */
     /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int no_auto_workspace;
-    int tune; /* non-zero: measure, and store the times: STN_MODE_MEASURE */
+    int tune; /* non-zero: the same as mode = STN_MODE_MEASURE; ignored if mode is not 0 */
     /* non-zero: choose and describe only; needs no compiler, cannot be executed */
     int estimate_only;
     /* With MEASURE and PATIENT: the approximate limit of the measurements in seconds; the likely
@@ -479,12 +480,12 @@ typedef struct stn_plan_options {
  *          Stored kernels are loaded in milliseconds; others are compiled first, in parallel on
  *          the context's threads, and then stored.
  *          With options.first_result the chosen kernels compile in the background, and the first
- *          execution uses the generic kernel (one for all stencils of a type; a library that was
+ *          execution uses the generic kernel (one for all stencils of a dtype; a library that was
  *          built where NVRTC was contains it for common GPUs), if that kernel is predicted to
- *          finish an execution before the chosen kernels are compiled. The second
- *          execution waits for the chosen kernels; all executions from it on use them. Results of
- *          the two kinds of kernels differ by rounding. The generic kernel stays in use in a
- *          stream that is captured before the second execution, and in a plan whose chosen kernels
+ *          finish an execution before the chosen kernels are compiled. The second execution waits
+ *          for the chosen kernels; all executions from it on use them. Results of the two kinds of
+ *          kernels differ by rounding. The generic kernel stays in use in a stream that is captured
+ *          before the second execution, and in a plan whose chosen kernels
  *          do not compile (the log and stn_plan_describe say so). The option has no effect with a
  *          named strategy or snapshots, and on work other than stencils. Destroy such a plan
  *          before the process ends: this ends the background compile.
@@ -507,19 +508,20 @@ typedef struct stn_plan_options {
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
  * Online   STN_MODE_ONLINE searches during the caller's executions. It works in parts: a part is
  *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
- *          steps. Up to three other candidates than the estimate's choice have a trial each: the
- *          best one of every other strategy, then the next best ones, estimated to take at most 1.5
- *          times as long. In its trial, a candidate computes a part a second time, into a grid of
- *          its own, and the GPU compares the two results at every point. Only if its result is
- *          right are both timed alternately on this part, and only if it is faster does it compute
- *          the following parts. A trial begins only if all trials together add at most 2% to the
- *          time of the parts done or known to come, even if the candidate takes 2.5 times its
- *          estimate. An execution with a trial waits for the GPU, and until the last trial ends, so
- *          does each chunk. Results differ by rounding, depending on the candidates that ran. The
- *          workspace holds one or two more grids.
+ *          steps. Up to three candidates besides the estimate's choice have a trial each: the best
+ *          one of every other strategy, then the next best ones. Each is estimated to take at most
+ *          1.5 times as long as that choice. In its trial, a candidate computes a part a second
+ *          time, into a grid of its own, and the GPU compares the two results at every point. Only
+ *          if its result is right are both timed alternately on this part, and only if it is faster
+ *          does it compute the following parts. A trial begins only if all trials together add at
+ *          most 2% to the time of the parts done or known to come, even if the candidate takes 2.5
+ *          times its estimate. An execution waits for the GPU if it contains a trial. A run in
+ *          chunks waits after each chunk as long as trials remain. Results differ by rounding,
+ *          depending on the candidates that ran. The workspace holds one or two more grids.
  *          Capturing a stream freezes the choice. Only plans of stencils search. The estimate's
- *          choice is kept for all other work, and for stencils that are in place or have a source,
- *          snapshots or gaps between points.
+ *          choice is kept for all other work, and for problems that are in place, or have a source,
+ *          snapshots, converted elements, or strides that are not dense or differ between in and
+ *          out.
  *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before
  *          12.9). Times are stored as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
@@ -587,16 +589,18 @@ typedef struct stn_execution {
  * that the plan needs is NULL, or a pointer that it does not use is given. */
 STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
 
-/* Replaces the weights, one for each tap in the order of stn_stencil_taps; they must be finite.
- * This usually compiles nothing. If the plan's strategy cannot use the new weights, or would exceed
- * the allowed error, the plan chooses again as if it were made for them: it may compile, waits for
- * the GPU, and ends the trials of STN_MODE_ONLINE (see stn_plan_describe). If the caller named a
- * strategy that cannot use the weights, another one is used until a later call gives weights that
- * the named one can use. If the caller supplies the workspace, query stn_plan_workspace_size after
- * each call: it grows if no choice fits into the previous size. Executions enqueued before keep the
- * old weights, and so does the plan if this call fails (memory, compile errors). Capture graphs
- * again: an old one may use old or new weights, or freed memory. Only plans of stencils support
- * this. */
+/* Replaces the weights of a stencil's plan, one for each tap in the order of stn_stencil_taps; they
+ * must be finite. This usually compiles nothing. If the plan's strategy cannot use the new weights,
+ * or would exceed the allowed error, the plan chooses again as if it were made for them: it may
+ * compile, waits for the GPU, and ends the trials of STN_MODE_ONLINE (see stn_plan_describe).
+ *
+ * If the caller named a strategy that cannot use the weights, another one is used until a later
+ * call gives weights that the named one can use. If the caller supplies the workspace, query
+ * stn_plan_workspace_size after each call: it grows if no choice fits into the previous size.
+ *
+ * Executions enqueued before keep the old weights, and so does the plan if this call fails (memory,
+ * compile errors). Capture CUDA graphs again: an old graph may use old or new weights, or freed
+ * memory. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* Describes a plan: problem, strategy and its parameters, the ranking of all candidates with
@@ -613,9 +617,8 @@ STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const doub
  *   lasting_growth         upper bound of the absolute eigenvalues of a step: a long run grows by
  *                          at most this factor per step, once waves have left through constant and
  *                          fixed sides
- *   log10_above_eigenvalues  log10(g), where the growth of this run may be g times lasting_growth
- *                          to the power of the number of steps; rounding errors may be g times as
- *                          large as predicted
+ *   log10_above_eigenvalues  log10(g), where this run grows by at most g * lasting_growth^steps;
+ *                          rounding errors may be g times as large as predicted
  *   nearly_defective       true if eigenvectors are parallel up to rounding, so that eigenvalues
  *                          predict nothing */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
@@ -653,24 +656,24 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * says which strategy runs and why.
  *
  * On the host, a NaN or infinity affects the whole transform that contains it, and no other
- * transform of the batch; lines are scaled so that intermediate sums do not overflow, and a result
- * that fits the dtype is right.
+ * transform of the batch; lines (the points along one axis) are scaled so that intermediate sums do
+ * not overflow, and a result that fits the dtype is right.
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
  * unscaled result: keep the unscaled results below a quarter of the dtype's largest number.
  *
  * Cosine and sine transforms are real to real (REDFT10, REDFT01, RODFT10, RODFT01 of FFTW), along
  * each axis of n points:
  *
- *     DCT2:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) k / 2n)
- *     DST2:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (k+1) / 2n)
- *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / 2n)
- *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / 2n)
+ *     DCT2:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) k / (2n))
+ *     DST2:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (k+1) / (2n))
+ *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / (2n))
+ *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / (2n))
  *
  * These transforms run on GPUs, in f64 and f32, and are always forward. Extents must have no prime
- * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. The layout must
- * consist of pairs of adjacent numbers: `in` and `out` have stride 1 along the same axis, whose
- * extent is even, or both along the batch, whose size is then even. All other strides of axes of
- * more than one point, and of a batch of more than one, are even. */
+ * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. Adjacent numbers are
+ * accessed in pairs: either `in` and `out` have stride 1 along the same axis, of even extent, or
+ * both have batch stride 1, and the batch is even. All other strides of axes of more than one
+ * point, and of a batch of more than one, are even. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
@@ -710,8 +713,8 @@ typedef struct stn_transform {
     int in_place;  /* non-zero: in and out will be the same pointer (C2C: same strides) */
     int alignment; /* alignment in bytes of in and out, a power of two; 0 means 16 */
     /* Non-zero, cosine and sine transforms only: out[0] of DCT2 and out[n-1] of DST2 are multiplied
-     * by sqrt(1/2), in[0] of DCT3 and in[n-1] of DST3 by sqrt(2). With the scale sqrt(1/2n) along
-     * each axis the transform is then orthogonal. */
+     * by sqrt(1/2), in[0] of DCT3 and in[n-1] of DST3 by sqrt(2). With the scale sqrt(1 / (2n))
+     * along each axis the transform is then orthogonal. */
     int orthogonal;
 } stn_transform;
 #define STN_TRANSFORM_INIT STN_INIT_OF(stn_transform)
@@ -784,8 +787,8 @@ typedef struct stn_spectral_conv {
     int complex_data;   /* non-zero: x and y are complex, else real */
     int shared_weights; /* non-zero: one matrix for all modes, else one for each */
     int has_bias, has_skip;
-    /* Applied in the forward pass. For the other passes this must be STN_ACTIVATION_NONE, and the
-     * gradient of y must be given as the gradient of the activation's input. */
+    /* Applied in the forward pass. For the other passes this must be STN_ACTIVATION_NONE; in place
+     * of the gradient of y, pass the gradient of the activation's input. */
     stn_activation activation;
     stn_layer_pass pass;
     stn_dtype dtype; /* f16: sums are float32 */
@@ -976,10 +979,10 @@ typedef struct stn_box_filter {
      * then be `size`, constants of the sides must be integers of the type, and the largest number
      * of the type times `size` must be below 2^32. */
     stn_element element;
-    /* NULL, or a second filter along the last axis, applied to the result of this one: its inner is
-     * 1, its points must divide this filter's inner, and its outer * points are all numbers of the
-     * array. It has the same dtype and element, and its next is NULL. Both are computed at once,
-     * and the results between them stay in cache. */
+    /* NULL, or a second filter along the last axis, applied to the result of this one, with the
+     * same dtype and element, and without a third: next->inner == 1, next->next == NULL,
+     * inner % next->points == 0, next->outer * next->points == outer * points * inner. Both are
+     * computed at once, and the results between them stay in cache. */
     const struct stn_box_filter *next;
 } stn_box_filter;
 #define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)
@@ -1048,9 +1051,9 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
  * deep. The plan chooses f by the predicted cost of steps and exchanges. Results are bit-identical
  * to those of one device if both take single steps by the same strategy and kernels (direct, host);
- * else they agree to rounding, as they do in f16 on GPUs, where direct rounds once per launch of
- * several steps. Runs of many steps with periodic sides may be computed by Fourier transforms of
- * the divided grid.
+ * else they agree to rounding. In f16 on GPUs they agree to rounding only, because direct rounds
+ * values once per launch, and launches may have other numbers of steps than on one device. Runs of
+ * many steps with periodic sides may be computed by Fourier transforms of the divided grid.
  *
  * A team and its plans must not be used by two threads at once. */
 
@@ -1146,9 +1149,9 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
  * processes each gives only its own part, as in[0], out[0] and source[0]. in[m] may be out[m] if
  * the problem is in place, and is kept otherwise. Members also have grids of their own: with `in`
  * NULL the run continues from the previous result, with `out` NULL the result stays in the
- * members, so that a long simulation moves data only when needed. After a failure the outputs are
- * undefined, and no work is running; in a team of processes outputs are written only after all
- * have made all steps. */
+ * members, so that a long simulation moves data only when needed. After a failure no work is
+ * running, and the outputs are undefined; in a team of processes a run of steps writes them only
+ * after all processes have made all steps, so that an earlier failure leaves them untouched. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
 /* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise. In a team of

@@ -511,7 +511,7 @@ constexpr int FEW_LINES = 2;  // lines of a block
 // Partial sums over a line's threads, added at the end; a power of two.
 constexpr int FEW_PARTS = 1;
 
-// ---- fno_modes: the parameters of fno/mode_product.cuh, BLOCKS, FNO_FROM (type of the left
+// ---- fno_mode_product: the parameters of fno/mode_product.cuh, BLOCKS, FNO_FROM (type of the left
 // factor), FNO_TO, FNO_CONJUGATE (1: of the right factor), and these
 using FNO_RIGHT = double;        // type of the right factor
 constexpr int FNO_TOGETHER = 4;  // modes of a block

@@ -21,8 +21,9 @@
 //     |    +-------------------------+    |
 //     +-----------------------------------+
 //
-// Margins are computed by both neighbouring tiles. Neighbours' points come along x by shuffles,
-// along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
+// Margins are computed by both neighbouring tiles. Lanes get their neighbours' points along x by
+// shuffles, and along y from whole rows in shared memory. If a tap is diagonal in the plane, these
+// rows also supply the corners.
 //
 // A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
 // there is no barrier. In 3D, if all taps with a z offset are on the z axis and MIRROR_Z is 0
@@ -202,7 +203,9 @@ __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &n
     return is_edge ? column * (a.tiles_x - 1) : column + 1;
 }
 
-// `in` and `out`: the tile's grids.
+// Fills t (struct tile of time_tile.cuh); `in` and `out` are the tile's grids. changed: 1 is for
+// planes whose rows begin in the other half of a word. alone_row, alone_x: the end of a row that
+// this lane stores by itself.
 __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE *in, const STORE *out, int own_y,
                                            int own_x, tile &t) {
     const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
@@ -246,8 +249,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
             const int y = t.run_y + r;
             const bool stores = lies_in(y, ny) && lies_in(y - own_y, OWN_Y);
             const int place = copied_place(y) ^ changed, stored_place = place_of(out + y * a.out_y + first_x) ^ changed;
-            // The word of the first stored point begins before it, or that of the last one ends
-            // after it.
+            // Does this end of the row share its word with a point that is not stored?
             if (WORDS && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
                 t.stores_single |= 1u << changed;
 #pragma unroll

@@ -97,7 +97,7 @@ constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS,
 struct alignas(GROUP * sizeof(STORE)) group {
     run at[GROUP / RUN];
 };
-// Pad, in groups, after the groups of all lanes: the groups of a lane lie in different banks.
+// Number of unused groups after those of all lanes, so that a lane's groups are in different banks.
 constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
 constexpr int COPY_LANES = LANES_X * RUNS < 32 ? LANES_X * RUNS : 32, COPY_ROWS = ROWS * COPY_LANES / LANES_X;
 constexpr int COPIES = LANES_X * RUNS / COPY_LANES;

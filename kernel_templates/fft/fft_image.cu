@@ -53,7 +53,7 @@ __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, i
 }
 
 // Step 1 for row r, which lies in `chunks`, in place.
-__device__ __forceinline__ void transform_row(const dft16_matrix &f, const complex<float> (&between)[2][2][2],
+__device__ __forceinline__ void transform_row(const dft16_matrix &f, const complex<float> (&twiddle)[2][2][2],
                                               chunk *chunks, int r, int g, int t) {
     unsigned x[2][4], middle[2][4];
     chunk last[2];
@@ -71,7 +71,7 @@ __device__ __forceinline__ void transform_row(const dft16_matrix &f, const compl
 #pragma unroll
         for (int m = 0; m < 2; m++)
 #pragma unroll
-            for (int e = 0; e < 2; e++) put(&middle[m][2 * e + i], y[m][e] * between[i][m][e]);
+            for (int e = 0; e < 2; e++) put(&middle[m][2 * e + i], y[m][e] * twiddle[i][m][e]);
     }
 #pragma unroll
     for (int m = 0; m < 2; m++) {  // columns 16 (2g + m') + 4t + 2e + m
@@ -91,13 +91,13 @@ __device__ __forceinline__ void transform_row(const dft16_matrix &f, const compl
 
 // Step 1 for the warp's rows from FIRST on, each as soon as its copy has arrived.
 template <int FIRST>
-__device__ __forceinline__ void transform_rows(const dft16_matrix &f, const complex<float> (&between)[2][2][2],
+__device__ __forceinline__ void transform_rows(const dft16_matrix &f, const complex<float> (&twiddle)[2][2][2],
                                                chunk (*row)[64], int warp, int g, int t) {
     copy_async_wait<ROWS_OF_WARP - 1 - FIRST>();
     __syncwarp();
     const int mine = warp + WARPS * FIRST;
-    transform_row(f, between, row[mine], mine % 16, g, t);
-    if constexpr (FIRST + 1 < ROWS_OF_WARP) transform_rows<FIRST + 1>(f, between, row, warp, g, t);
+    transform_row(f, twiddle, row[mine], mine % 16, g, t);
+    if constexpr (FIRST + 1 < ROWS_OF_WARP) transform_rows<FIRST + 1>(f, twiddle, row, warp, g, t);
 }
 
 static_assert(shared_bytes_match(256 * 256 * sizeof(unsigned) / CLUSTER),
@@ -119,14 +119,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
     dft16_matrix f;
     set_dft16<FFT_INVERSE>(f, g, t);
     {
-        complex<float> between[2][2][2];  // [i][m][e]: point 4t + 2e + i, coefficient 2g + m
+        complex<float> twiddle[2][2][2];  // [i][m][e]: point 4t + 2e + i, coefficient 2g + m
 #pragma unroll
         for (int i = 0; i < 2; i++)
 #pragma unroll
             for (int m = 0; m < 2; m++)
 #pragma unroll
-                for (int e = 0; e < 2; e++) between[i][m][e] = a.share * root((2 * g + m) * (4 * t + 2 * e + i));
-        transform_rows<0>(f, between, row, warp, g, t);
+                for (int e = 0; e < 2; e++) twiddle[i][m][e] = a.share * root((2 * g + m) * (4 * t + 2 * e + i));
+        transform_rows<0>(f, twiddle, row, warp, g, t);
     }
     __syncthreads();
 
@@ -136,10 +136,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
         chunk(*const part)[64] = row + 16 * mine, x[4], result[2][2];
 #pragma unroll
         for (int s = 0; s < 4; s++) x[s] = part[4 * t + s][first + (g ^ swizzle(4 * t + s))];
-        complex<float> between[2];
+        complex<float> twiddle[2];
 #pragma unroll
-        for (int m = 0; m < 2; m++) between[m] = a.share * root((rank * LOCAL + mine) * (2 * g + m));
-        dft16_columns(f, x, result, [&](int m, int, int, complex<float> y) { return y * between[m]; });
+        for (int m = 0; m < 2; m++) twiddle[m] = a.share * root((rank * LOCAL + mine) * (2 * g + m));
+        dft16_columns(f, x, result, [&](int m, int, int, complex<float> y) { return y * twiddle[m]; });
         __syncwarp();
 #pragma unroll
         for (int m = 0; m < 2; m++)

@@ -66,15 +66,15 @@ __device__ __forceinline__ complex<float> root(unsigned turn) { return root_of_u
 __device__ __forceinline__ void over_n1(const dft16_matrix &f, parts part, const fft_arguments &a, int l, int p, int g,
                                         int t) {
     chunk x[4], result[2][2];
-    complex<float> between[2];
+    complex<float> twiddle[2];
 #pragma unroll
     for (int m = 0; m < 2; m++) {
         const unsigned turn = static_cast<unsigned>((2 * g + m) * (2 * p + t / 2)) << 24;
-        between[m] = a.share * root(turn);
+        twiddle[m] = a.share * root(turn);
     }
 #pragma unroll
     for (int s = 0; s < 4; s++) x[s] = *at(part, l, p, 4 * t + s, g);
-    dft16_columns(f, x, result, [&](int m, int, int, complex<float> y) { return y * between[m]; });
+    dft16_columns(f, x, result, [&](int m, int, int, complex<float> y) { return y * twiddle[m]; });
     __syncwarp();
 #pragma unroll
     for (int m = 0; m < 2; m++)

@@ -119,7 +119,7 @@ struct warp_twiddles {
     matrix_fragment<4> left;
     matrix_fragment<2> right[2];
     // outer: w_N^m at a = 2t; its ratios to other points are constants
-    complex<float> between[2][4], outer[2];
+    complex<float> twiddle[2][4], outer[2];
 };
 __device__ __forceinline__ void load_twiddles(warp_twiddles &f, const fft_arguments &a, int g, int t) {
     const auto root = [&](int numerator, int denominator) {  // w_denominator^numerator
@@ -139,8 +139,8 @@ __device__ __forceinline__ void load_twiddles(warp_twiddles &f, const fft_argume
         }
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            f.between[j][e] = root((2 * g + e / 2) * (4 * t + 2 * (e % 2) + j), 256);
-            if (FFT_SCALE) f.between[j][e] = a.scale * f.between[j][e];
+            f.twiddle[j][e] = root((2 * g + e / 2) * (4 * t + 2 * (e % 2) + j), 256);
+            if (FFT_SCALE) f.twiddle[j][e] = a.scale * f.twiddle[j][e];
         }
         f.outer[j] = root(32 * t + 2 * g + j, N);
     }
@@ -186,9 +186,9 @@ __device__ __forceinline__ void over_a(unsigned (&c_re)[4], unsigned (&c_im)[4],
         mma_f16_m16n8k16(sum_im, f.left.im, x.re[k][j]);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const complex<float> first = complex<float>{sum_re[2 * half], sum_im[2 * half]} * f.between[j][2 * half];
+            const complex<float> first = complex<float>{sum_re[2 * half], sum_im[2 * half]} * f.twiddle[j][2 * half];
             const complex<float> second =
-                complex<float>{sum_re[2 * half + 1], sum_im[2 * half + 1]} * f.between[j][2 * half + 1];
+                complex<float>{sum_re[2 * half + 1], sum_im[2 * half + 1]} * f.twiddle[j][2 * half + 1];
             c_re[2 * j + half] = floats_to_half2(first.re, second.re);
             c_im[2 * j + half] = floats_to_half2(first.im, second.im);
         }

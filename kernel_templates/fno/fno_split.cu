@@ -15,9 +15,9 @@
 //
 // Shared memory: | FFT | A [mode][channel] | B |
 //
-// Reads FNO_*, WARPS_M .. TILES_N (fno/mode_product.cuh), BLOCKS and what fno/lines.cuh reads:
-// THREADS threads transform LINE_COUNT x FNO_GROUPS lines at once; 32 x WARPS_M x WARPS_N others
-// multiply.
+// Reads FNO_* (FNO_WHOLE: the channels of a tile, if it holds all), WARPS_M .. TILES_N
+// (fno/mode_product.cuh), BLOCKS and what fno/lines.cuh reads: THREADS threads transform LINE_COUNT
+// x FNO_GROUPS lines (CHANNELS channels) at once; 32 x WARPS_M x WARPS_N others multiply.
 #include "fno/mode_product.cuh"
 #include "fno/points.cuh"
 

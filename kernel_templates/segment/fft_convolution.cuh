@@ -282,8 +282,8 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 
 // x[i] is point point_of(first, i), before and after; afterwards its real and imaginary parts are
 // swapped. All threads of the block must call it; THREADS threads do one convolution, and t is this
-// thread's number within it. A thread may work for one convolution in the first and the last stage
-// and for another in between: `columns` is the buffer of the former, `buffer` that of the latter.
+// thread's number within it. A thread may work for one convolution in the first and the last stage,
+// whose buffer is `columns`, and for another in between, whose buffer is `buffer`.
 // On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *twiddle_table, const REAL *symbol, int team = 0) {

@@ -11,9 +11,9 @@
 //     row m  |  g = 0   |  g = 1     | ..        outputs 16 g to 16 g + 15 read in row s
 //                                            sum m: the outputs of row m
 //
-// ACROSS warps are adjacent along x, the others are below. In a wider tile a smaller share of the
-// columns is halo, which two blocks read and which takes one more request for each row and side;
-// and a block reads longer pieces of rows.
+// ACROSS warps are adjacent along x, the others are below. Wider tiles read longer pieces of rows,
+// and a smaller share of halo columns, which two blocks read, by one more request for each row and
+// side.
 //
 // Rows are in a ring: an iteration reads the TALL rows below those of the previous one, and the
 // first iteration also the reach of the taps.
@@ -53,7 +53,7 @@ constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
 static_assert(WARPS % ACROSS == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
-              "pieces that are exchanged lie in the row");
+              "pieces that are exchanged lie in the row, or these are the default parameters");
 
 // The index of a slot of 16 bytes in a row of the ring.
 __device__ __forceinline__ int index_of(int slot) {
@@ -213,6 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_march(const
     int column[PRODUCTS];
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) {
+        // As drawn in device/sparse.cuh.
         const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
         column[k] = column_at(128 * (warp % ACROSS) + 16 * g + words * POINTS_OF_WORD);
     }

@@ -1,13 +1,13 @@
-// Copies of grid lines into shared memory, 16 bytes at a time, and stores of outputs, for the
-// sparse kernels.
+// Copies of lines (rows of the grid) into shared memory, 16 bytes at a time, and stores of outputs,
+// for the sparse kernels.
 //
-// The budget of a warp's tile of 1024 points is counted in issue slots: an H200 copies 4096 bytes
-// (1024 points of f16 in and out) in some 220 cycles of a multiprocessor, which issues 4
-// instructions in each. Grid ends are tested once for all copies and once for all stores of a
-// thread: a tile then takes 290 instructions, 76 of them for copies and 95 for stores; with a test
-// for each copy and store it takes 820. A tile has 10 windows and 24 products; shared memory takes
-// 40 cycles for its reads and 20 for its copies, without bank conflicts. (In f32 windows of 24
-// points have two-way conflicts: 120 of 440 cycles.)
+// In the time in which an H200 copies a warp's tile of 1024 points in f16, a multiprocessor has 220
+// cycles, or 880 issue slots. The tile, of 10 windows and 24 products, takes of these
+//
+//     290 instructions, 76 of them for copies and 95 for stores; 820 if grid ends are tested for
+//         each copy and store, and not once for all copies and once for all stores of a thread
+//     60 cycles of shared memory, 40 for reads and 20 for copies, without bank conflicts. In f32
+//         windows of 24 points have two-way conflicts in sparse_tile: 120 of 440 cycles
 //
 //     line 0  | threads 0 .. SLOTS - 1            |
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |
@@ -133,8 +133,8 @@ __device__ __forceinline__ void store_some(STORED *to, const four_outputs<STORED
         if (e < left) to[e] = four.element(e);
 }
 
-// A product's sums as a lane stores them: four adjacent outputs of column column_of() of the right
-// factor, from output 4 * four_of() on. In f32, lanes of odd and even g exchange a column.
+// A lane stores four adjacent sums of a product: outputs 4 q to 4 q + 3 of column c of the right
+// factor; c = column_of(g, t), q = four_of(g, t). In f32, lanes of odd and even g exchange columns.
 template <class STORED>
 __device__ __forceinline__ int column_of(int g, int t) {
     return sizeof(STORED) == 2 ? g : 2 * t + g % 2;

@@ -1,7 +1,7 @@
 // The middle pass of `spectral` with tiles: a loop that marches down the columns of the spectrum in
 // segments (overlap-save), each transformed as a periodic line.
 //
-//     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N)
+//     v[y] <- scale * sum over k of  K(k)^T V[k] exp(2 pi i k y / N)
 //     V: the FFT of the N points from y0 - MARCH_BEFORE on
 //
 // MARCH_STEP points of a segment are outputs: the taps at these points do not reach beyond its
@@ -42,7 +42,7 @@ static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 constexpr int CARRY = N - MARCH_STEP, AFTER = CARRY - MARCH_BEFORE;
 constexpr int NO_END = 0x3fffffff;
-constexpr bool FIRST = EXTEND_REPEATS && MARCH_CHUNKS == 1;
+constexpr bool KEEPS_FIRST = EXTEND_REPEATS && MARCH_CHUNKS == 1;  // the first points of the axis
 // Points that a block keeps in shared memory: two carries, and the first points of the axis.
 constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
@@ -68,10 +68,10 @@ struct spectral_march_arguments {
     const REAL *chunk_halo;
     const REAL *twiddles;  // Twiddle factors of the FFT stages.
     symbol_arguments symbol;
-    long long pitch, plane;  // Columns; stride of planes, in complex numbers.
+    long long pitch, plane;  // Strides of points and of planes, in complex numbers.
     int tiles, kept;         // Blocks per plane; frequencies of a strip.
     int n, segments;         // Points of a column; segments of a chunk.
-    int across, unused;      // Columns of all strips.
+    int across, unused;      // `across` is `pitch`, the columns of all strips.
 };
 
 static_assert(layout_matches(sizeof(spectral_march_arguments)), "the arguments that are launched");
@@ -151,8 +151,8 @@ __device__ __forceinline__ void load_segment(const march &m, value *line, int t,
             load_within(m, x, j);
         else {
             // Few segments come here, so one copy of this code for all points suffices, which
-            // compiles faster. The points pass through the elements that the butterfly is stored
-            // to.
+            // compiles faster. It puts the points into the line, in the places of the butterfly's
+            // results.
 #pragma unroll 1
             for (int r = 0; r < first_stage::R; r++)
                 line[shared_index<column_line, 0>(j, r)] =
@@ -163,7 +163,7 @@ __device__ __forceinline__ void load_segment(const march &m, value *line, int t,
         for (int r = 0; r < first_stage::R; r++) {
             const int p = j + r * first_stage::STRIDE;
             if (may_follow(r, MARCH_STEP) && p >= MARCH_STEP) m.next[(p - MARCH_STEP) * LINE_COUNT] = x[r];
-            if (FIRST && m.fresh && may_follow(r, MARCH_BEFORE) && may_precede(r, CARRY) && p >= MARCH_BEFORE &&
+            if (KEEPS_FIRST && m.fresh && may_follow(r, MARCH_BEFORE) && may_precede(r, CARRY) && p >= MARCH_BEFORE &&
                 p < CARRY)
                 m.first[(p - MARCH_BEFORE) * LINE_COUNT] = x[r];
         }
@@ -299,7 +299,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         m.fresh = s == 0;
         m.carry = kept + s % 2 * CARRY * LINE_COUNT;
         m.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
-        // This overwrites the elements from which this thread stored its own butterflies.
+        // No barrier is needed before: a thread overwrites only elements that it alone has read in
+        // store_segment.
         load_segment(m, line, t, a.twiddles, active);
         __syncthreads();
         forward_stages<column_line, 1, LAST>(line, t, a.twiddles);

@@ -17,7 +17,7 @@ Transposed = Callable[[torch.Tensor, int], torch.Tensor]
 
 
 class Adjoint:
-    """The adjoint for stencils of one shape and boundary condition.
+    """The adjoint for stencils whose weights have the extents `box`, on grids with these sides.
 
     `boundary` is the boundary condition under which the mirrored weights are applied. `fused` is
     true if the adjoint of several steps is one run of as many steps with the mirrored weights.
@@ -48,7 +48,7 @@ class Adjoint:
         live = (grad if kept is None else grad.masked_fill(kept, 0)).double()
         seen = state.double()
         axes = self._axes(grad)
-        # In corners the constant of the slowest axis applies, so that axis is extended last.
+        # The slowest axis is extended last, so that its constant applies in corners.
         for at in reversed(range(len(axes))):
             seen = self._extended(seen, axes[at], self.sides[at], self.reach[at])
         result = torch.empty([2 * r + 1 for r in self.reach], dtype=torch.float64, device=grad.device)

@@ -368,7 +368,7 @@ class HostCall:
         self.convert = self.resize is not None or x.dtype != self.work or not (x.flags.c_contiguous or regular(x))
         x = self._ready(x)
         self.job = None
-        self.held = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
+        self.cached_bytes = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
         if x.size and where:
             self.job = Job(HOST if team is None else team, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
 

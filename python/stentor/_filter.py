@@ -25,7 +25,7 @@ from ._stencil import Taps
 from ._stencil_run import StencilRun
 
 # An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
-# if it has fewer than MOST_POINTS points and the stencil reaches LONG_REACH times as far.
+# if it has fewer than MOST_POINTS points and the taps reach LONG_REACH times as many points.
 FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
 SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
@@ -104,7 +104,9 @@ class GroupedPass:
     """A pass beyond the library's limits, run on the array extended past its sides.
 
     Its taps reach further than the library allows, or there are too many of them. They are split
-    into groups, each around a centre of its own, and the results of the groups are added."""
+    into groups, each around a centre of its own, and the results of the groups are added.
+
+    cached_bytes, here and in other runners: the size of its tables, for the cache (_memo.py)."""
 
     def __init__(self, shape: Tuple[int, ...], each: Pass):
         self.reach, self.given = each.taps.reach(), each
@@ -117,7 +119,7 @@ class GroupedPass:
             for axis, (low, _), shift in zip(each.axes, self.reach, centre):
                 inner[axis] = slice(low + shift, low + shift + shape[axis])
             self.groups.append((self._runner(wide, each._replace(taps=taps)), tuple(inner)))
-        self.held = sum(runner.held for runner, _ in self.groups)
+        self.cached_bytes = sum(runner.cached_bytes for runner, _ in self.groups)
 
     def _runner(self, wide: List[int], each: Pass) -> StencilRun:
         """The runner of one group, in float64, so that summing in groups loses no accuracy."""
@@ -147,11 +149,12 @@ class MatrixPass:
     added first, so that mirrored data have mirrored results."""
 
     def __init__(self, each: Pass, points: int):
-        self.axis, self.points, self.held = each.axes[0], points, 16 * points * points
+        self.axis, self.points, self.cached_bytes = each.axes[0], points, 16 * points * points
         taps, reach = each.taps, each.taps.reach()
         line = each._replace(axes=(0,))
         at = taps.offsets[:, 0] + reach[0][0]
         zero = [tuple((kind, 0.0) for kind, _ in side) for side in each.sides]
+        # 1 + the point that each position reads, or 0 past a constant side.
         index = extended(np.arange(1.0, points + 1),
                          line._replace(sides=zero),  # type: ignore[arg-type]
                          reach).astype(np.intp)
@@ -160,7 +163,7 @@ class MatrixPass:
         for i in range(points):
             folded: Dict[int, List[float]] = {}
             for j, weight in zip(index[at + i], taps.weights):
-                if j:
+                if j > 0:
                     folded.setdefault(j - 1, []).append(float(weight))
             row = {j: math.fsum(some) for j, some in folded.items()}
             pairs = [[j for j in sorted({i - d, i + d}) if j in row] for d in range(points)]
@@ -213,7 +216,7 @@ class MatrixPass:
 def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.ndarray:
     """The array extended past its sides by all points that a pass reads.
 
-    In corners the constant of the slowest axis applies, so that this axis is extended last."""
+    The slowest axis is extended last, so that its constant applies in corners."""
     for axis, sides, (low, high) in reversed(list(zip(each.axes, each.sides, reach))):
         x = extend(x, axis, sides, low, high)
     return x
@@ -243,14 +246,16 @@ class Box:
 
     def __init__(self, each: Pass, points: int, dtype: np.dtype, then: Optional[Pass] = None):
         """then: a box along the last axis, applied to the result of this one at once."""
-        self.given, self.axis, self.points, self.held = each, each.axes[0], points, 0
+        self.given, self.axis, self.points, self.cached_bytes = each, each.axes[0], points, 0
         self._then = then and Box(then, len(then.taps.weights), dtype)
-        whole = float(each.taps.weights[0]) == 1.0  # integers: the caller divides the sums
+        # Weights of 1 (of_integers) in floats: the caller divides the sums. Otherwise the library
+        # computes means, of integers rounded down.
+        sums = float(each.taps.weights[0]) == 1.0 and dtype.kind == 'f'
         before = -int(each.taps.offsets.min())
         sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
         self._box = ffi.new('stn_box_filter *', {
             'struct_size': ffi.sizeof('stn_box_filter'), 'dtype': DTYPES.get(dtype.name, lib.STN_F64), 'size': points,
-            'before': before, 'sides': sides, 'divisor': 1.0 if whole and dtype.kind == 'f' else float(points)})
+            'before': before, 'sides': sides, 'divisor': 1.0 if sums else float(points)})
         if dtype.kind != 'f':
             self._box.element = ELEMENTS[dtype.name]
 
@@ -273,11 +278,11 @@ class TwoPasses:
 
     The intermediate result stays in cache; the result is that of one pass after the other."""
 
-    held = 0
+    cached_bytes = 0
 
     def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
-        axis, between = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
-        extents = [shape[axis], *([between] if between > 1 else []), shape[-1]]
+        axis, middle = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
+        extents = [shape[axis], *([middle] if middle > 1 else []), shape[-1]]
         problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': math.prod(shape[:axis]),
                                             'dtype': DTYPES[work], 'extent': extents,
                                             'alignment': min(ITEM_SIZES[each] for each in types)})
@@ -310,7 +315,7 @@ class IntegerPass:
     The results are divided and become integers."""
 
     def __init__(self, runner, divisor: float):
-        self.runner, self.divisor, self.held = runner, divisor, getattr(runner, 'held', 0)
+        self.runner, self.divisor, self.cached_bytes = runner, divisor, getattr(runner, 'cached_bytes', 0)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense."""
@@ -322,7 +327,9 @@ class IntegerPass:
 
 
 def of_integers(each: Pass, keeps: bool) -> Pass:
-    """The pass for integers: with a divisor, integer weights, whose sums are divided by it."""
+    """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
+
+    keeps: constant arrays must not change, so weights of sum 1 are `raised`."""
     if each.divisor == 1:
         taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
         return each._replace(taps=taps, divisor=1.0)
@@ -452,9 +459,9 @@ class HostFilter:
             self.runners += [both] if both is not None else rest * (steps - 1)
 
     @property
-    def held(self) -> int:
+    def cached_bytes(self) -> int:
         """Bytes of its plans' tables, for the cache's limit."""
-        return sum(runner.held for runner in self.runners)
+        return sum(runner.cached_bytes for runner in self.runners)
 
     def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Union[TwoPasses, Box]]:
         """The last two passes at once, where that is possible and faster."""

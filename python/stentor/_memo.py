@@ -43,8 +43,8 @@ def recall(key):
 def remember(key, prepared):
     """Adds an entry, and evicts the least recently used ones beyond the limits.
 
-    The limits are the number of entries and their memory (`prepared.held`, bytes); the new entry
-    always stays. Evicted entries first wait for their work on a GPU. With an unhashable key, for
+    The limits are the number of entries and the sum of their `cached_bytes`; the new entry always
+    stays. Evicted entries first wait for their work on a GPU. With an unhashable key, for
     instance with an array of one number in place of a number, nothing is cached."""
     try:
         hash(key)
@@ -52,8 +52,8 @@ def remember(key, prepared):
         return prepared
     with _lock:
         dropped = []
-        _total[0] += getattr(prepared, 'held', 0) - _bytes.get(key, 0)
-        _prepared[key], _bytes[key] = prepared, getattr(prepared, 'held', 0)
+        _total[0] += getattr(prepared, 'cached_bytes', 0) - _bytes.get(key, 0)
+        _prepared[key], _bytes[key] = prepared, getattr(prepared, 'cached_bytes', 0)
         while len(_prepared) > 1 and (len(_prepared) > MOST or _total[0] > MOST_BYTES):
             oldest, each = _prepared.popitem(last=False)
             _total[0] -= _bytes.pop(oldest)

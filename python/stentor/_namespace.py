@@ -18,7 +18,7 @@ class Table(NamedTuple):
     """A table of constants on a device, as an entry of the cache in _memo.py."""
 
     array: Any
-    held: int
+    cached_bytes: int
 
 
 class Namespace:

@@ -34,7 +34,7 @@ class Prepared:
         self._own: Dict[int, DeviceArray] = {}  # scratch memory of the last STREAMS streams
 
     @property
-    def held(self) -> int:
+    def cached_bytes(self) -> int:
         """Bytes on the GPU between calls: a stream's scratch memory, if kept, and tables."""
         return min(self.bytes, TABLES) if self.ordered else 2 * self.bytes
 

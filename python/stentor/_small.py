@@ -38,7 +38,7 @@ class Run(NamedTuple):
 class SmallFilter:
     """Passes over small arrays of one rank and dtype, dense in C order."""
 
-    held = 0
+    cached_bytes = 0
 
     def __init__(self, dtype: np.dtype, runs: List[Run], keeps: bool):
         self.dtype, self._runs, self._keeps = dtype, runs, keeps

@@ -16,10 +16,10 @@ GAIN = 3.0
 STEPPING = ('host', 'direct', 'typed', 'normalized')
 
 
-def _steps_serve(work: Context, request: Request, split: Split) -> bool:
-    """Whether to replace a plan that uses transforms by one that computes step by step.
+def _prefers_steps(work: Context, request: Request, split: Split) -> bool:
+    """Whether a plan that uses transforms is to be replaced by one that computes step by step.
 
-    It is replaced unless it is predicted to be GAIN times as fast."""
+    It is, unless it is predicted to be GAIN times as fast."""
     best = stencil_plan(work, request._replace(local=False), split, warns=False, estimate_only=True)
     if best.strategy() in STEPPING:
         return False
@@ -48,10 +48,9 @@ class StencilRun:
         if split.loop:
             request = request._replace(alignment=min(sizes))
         work = context(device)
-        checked = request.local is None
-        if checked:
-            request = request._replace(local=strategy is None and _steps_serve(work, request, split))
-            checked = device == HOST and not request.local and strategy is None
+        checked = request.local is None and strategy is None and device == HOST
+        if request.local is None:
+            request = request._replace(local=strategy is None and _prefers_steps(work, request, split))
         # The offsets in bytes of source and target, in each iteration of the loops.
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, request.source),
                                                               loop_offsets(split.loop, request.target))]
@@ -68,6 +67,6 @@ class StencilRun:
         self.run_arrays, self.workspace = arrays_by(self.handle), self.handle.workspace
         # An estimate of the bytes of the plan's tables: of taps, or of a transform of the grid.
         stepping = self.handle.strategy() in STEPPING
-        self.held = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
-        if checked and not stepping:
+        self.cached_bytes = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
+        if checked and not request.local and not stepping:
             self.run_arrays = _checked(self.run_arrays, lambda: arrays_by(stencil_plan(work, request._replace(local=True), split)))

@@ -1,4 +1,4 @@
-/* See option_values.h: parsers of sizes, types, devices and boundaries. */
+/* See option_values.h: parsers of sizes, types and devices. */
 #include "cli/option_values.h"
 
 #include <stdio.h>
@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "cli/option_parser.h"
-#include "problem/task.h"
 
 stn_status cli_fail_option(const char *option, const char *value, const stn_error *why, stn_error *error) {
     return stn_fail(error, why->status, "%s %.60s: %s", option, value, why->message);
@@ -91,11 +90,4 @@ stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error) 
         if (!strcmp(text, names[*mode])) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                     "--mode %.60s is unknown: give auto, estimate, measure, patient, online or wisdom-only", text);
-}
-
-stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
-                                stn_error *error) {
-    stn_error why = {0};
-    stn_status status = stn_boundary_parse_axes(text, rank, boundary, &why);
-    return status == STN_OK ? status : cli_fail_option(option, text, &why, error);
 }

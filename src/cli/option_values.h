@@ -1,5 +1,4 @@
-/* Parsers of option values: sizes, types, devices, boundaries. Errors name the option that was
- * typed. */
+/* Parsers of option values: sizes, types, devices. Errors name the option that was typed. */
 #ifndef STN_CLI_OPTION_VALUES_H
 #define STN_CLI_OPTION_VALUES_H
 #include "io/input.h"
@@ -16,9 +15,6 @@ stn_status cli_parse_raw(const char *shape, const char *dtype, bool complex_too,
 stn_status cli_parse_device(const char *text, int *device, stn_error *error);
 /* Parses --mode if it means how to choose a strategy: a value of stn_plan_options.mode. */
 stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error);
-/* Parses --boundary or --mode by stn_boundary_parse_axes (problem/boundary.c). */
-stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
-                                stn_error *error);
 
 /* Fails with the status and message of `why`, preceded by the option and its value. */
 stn_status cli_fail_option(const char *option, const char *value, const stn_error *why, stn_error *error);

@@ -96,6 +96,16 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
     return status == STN_OK ? status : cli_fail_option("--stencil", settings->stencil, &why, error);
 }
 
+/* Parses --boundary, or --mode if it names boundaries. */
+static stn_status parse_boundary(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    stn_error why = {0};
+    stn_status status =
+        stn_boundary_parse_axes(settings->boundary, stn_stencil_rank(job->stencil), job->problem.boundary, &why);
+    return status == STN_OK
+               ? status
+               : cli_fail_option(settings->mode ? "--mode" : "--boundary", settings->boundary, &why, error);
+}
+
 static const stn_raw *raw_of(const cli_job *job) { return job->is_raw ? &job->raw : NULL; }
 
 /* Extents and dtype from --size or the file's header; --dtype takes precedence. */
@@ -196,11 +206,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_snapshots(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_source(settings, job, error), fail);
-    if (settings->boundary)
-        STN_TRY_GOTO(status,
-                     cli_parse_boundaries(settings->mode ? "--mode" : "--boundary", settings->boundary,
-                                          stn_stencil_rank(job->stencil), job->problem.boundary, error),
-                     fail);
+    if (settings->boundary) STN_TRY_GOTO(status, parse_boundary(settings, job, error), fail);
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
     STN_TRY_GOTO(status, stn_task_make(&job->problem, &task, error), fail);

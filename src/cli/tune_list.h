@@ -7,7 +7,7 @@ typedef struct cli_tune_list {
     const char *problems; /* a file in the format of problem_list.h */
     double limit;         /* seconds after which no further problem is started; 0: no limit */
     double within;        /* see tune_request */
-    /* then measures and prints each problem again by STN_MODE_MEASURE, without known times */
+    /* afterwards, measure and print each problem again by STN_MODE_MEASURE, without known times */
     bool again;
 } cli_tune_list;
 

@@ -18,8 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip, else PTX for
- * the newest chip below it, which the driver compiles; the latter is logged once. */
+/* Chooses "--gpu-architecture=": sm_NN (machine code) if this NVRTC knows the chip. Otherwise logs
+ * once that it does not, and chooses PTX for the newest older chip, which the driver compiles. */
 static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);
@@ -130,7 +130,7 @@ typedef stn_nvrtc_result (*data_fn)(stn_nvrtc_program program, char *data);
 static stn_status take(const stn_compiler *compiler, stn_nvrtc_program program, const char *what, size_fn get_size,
                        data_fn get_data, char **data, size_t *size, stn_error *error) {
     stn_nvrtc_result result = get_size(program, size);
-    if (!result && !*size) return STN_OK; /* there is none */
+    if (!result && !*size) return STN_OK; /* there is no such output */
     if (!result) {
         if (!(*data = calloc(1, *size + 1))) return stn_fail_memory(error, what, *size + 1);
         result = get_data(program, *data);

@@ -41,7 +41,7 @@ bool stn_compiler_knows(const stn_compiler *compiler, int sm);
 
 typedef struct stn_compile_request {
     const char *name;            /* the template's file name, used in messages */
-    const char *source;          /* its text */
+    const char *source;          /* text of the template */
     const stn_template *headers; /* Files it may include, with the rendered params.cuh. */
     size_t header_count;
     const char *const *options; /* besides the architecture */

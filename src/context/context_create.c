@@ -152,7 +152,7 @@ void stn_context_destroy(stn_context *context) {
     stn_cache_close(context->cache);
     stn_compiler_close(context->compiler);
     stn_cufft_close(context->cufft);
-    stn_cublas_close(context->cublas); /* its handle is on the device */
+    stn_cublas_close(context->cublas); /* before the device, which has the handle */
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);

@@ -242,7 +242,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !is_made(kernel) && !is_cancelled(want))
         status = compile(want, compiler, &key, &entry, error);
-    stn_cache_unlock(lock);
+    stn_folder_unlock(lock);
     if (status == STN_OK && entry.metadata) status = use_entry(want, &entry, kernel, error);
     return status;
 }

@@ -21,7 +21,7 @@
 
 struct stn_fft_axes {
     stn_fft fft;
-    const stn_fft_kernels *words;
+    const stn_fft_kernels *kernels;
     int passes, axes[3];    /* number of passes, and the axis of each */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
@@ -31,8 +31,8 @@ struct stn_fft_axes {
     /* for a single long line of an odd number of real numbers; otherwise NULL */
     stn_fft_odd *odd;
     int64_t chunk;    /* transforms of the batch that run together */
-    int64_t capacity; /* numbers in each of a slot's four planes */
-    int slots;        /* tasks that process groups, each with its own planes */
+    int64_t capacity; /* numbers in each of a task's four planes */
+    int tasks;        /* each takes one group after the other, and has its own planes */
 };
 
 typedef struct pass {
@@ -70,37 +70,37 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
     stn_planes x = {planes, planes + host->capacity},
                other = {planes + 2 * host->capacity, planes + 3 * host->capacity};
     bool in_halves = is_halved(fft, p->axis);
-    stn_fft_group_load(&p->from, g, host->words, x, lanes);
-    stn_fft_number back[STN_FFT_LANES], factor = p->scale;
+    stn_fft_group_load(&p->from, g, host->kernels, x, lanes);
+    stn_fft_number restoring[STN_FFT_LANES], factor = p->scale;
     const int64_t read = in_halves && p->from.side.real ? n / 2 : known;
-    const bool scaled_down = stn_fft_group_scale_down(host->words, x, read, n, lanes, back);
+    const bool scaled_down = stn_fft_group_scale_down(host->kernels, x, read, n, lanes, restoring);
     if (in_halves && !p->from.side.real)
-        host->words->from_half(x, n / 2, host->half_turns, lanes);
+        host->kernels->from_half(x, n / 2, host->half_turns, lanes);
     else if (!p->from.side.real)
         complete(x, known, n, lanes);
     if (fft->inverse) x = swapped(x), other = swapped(other);
     const bool real = p->from.side.real && !in_halves;
-    x = (real ? stn_fft_line_run_real : stn_fft_line_run)(host->lines[p->axis], host->words, x, other, lanes);
+    x = (real ? stn_fft_line_run_real : stn_fft_line_run)(host->lines[p->axis], host->kernels, x, other, lanes);
     if (fft->inverse) x = swapped(x);
-    if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
+    if (in_halves && p->from.side.real) host->kernels->to_half(x, n / 2, host->half_turns, lanes);
     if (scaled_down) {
         const int64_t made = in_halves && p->from.side.real ? n / 2 + 1 : length_of(fft, p->axis);
-        stn_fft_group_scale_up(x, made, lanes, back, factor);
+        stn_fft_group_scale_up(x, made, lanes, restoring, factor);
         factor = 1;
     }
-    stn_fft_group_store(&p->to, g, host->words, x, lanes, factor);
+    stn_fft_group_store(&p->to, g, host->kernels, x, lanes, factor);
 }
 
-/* Each slot claims groups until none is left, since threads may differ in speed. */
-static void run_slots(void *user, int64_t begin, int64_t end) {
+/* Each task claims groups until none is left, since threads may differ in speed. */
+static void run_tasks(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const stn_fft_axes *host = p->host;
     int64_t lanes = host->lanes[p->axis];
-    for (int64_t slot = begin; slot < end; slot++)
+    for (int64_t task = begin; task < end; task++)
         for (int64_t first;
              (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_continues(p->watch);) {
             stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
-            run_group(p, &g, p->planes + 4 * host->capacity * slot);
+            run_group(p, &g, p->planes + 4 * host->capacity * task);
         }
 }
 
@@ -108,7 +108,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
 
 /* Layout between two passes: the elements of the complex side, dense except for padding where rows
  * or planes would share cache sets. */
-static stn_fft_side between(const stn_fft *fft) {
+static stn_fft_side middle_side(const stn_fft *fft) {
     const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
     stn_fft_side side = {.real = false};
     int64_t next = 1;
@@ -129,7 +129,7 @@ static void *moved(const stn_fft *fft, const stn_fft_side *side, const void *bas
 static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace,
                       int64_t count) {
     const stn_fft *fft = &host->fft;
-    stn_fft_side side = between(fft);
+    stn_fft_side side = middle_side(fft);
     stn_fft_number *work = workspace;
     stn_fft_view middle = {work, side, STN_FFT_DTYPE}, first = {(void *)in, fft->in, fft->dtype},
                  last = {out, fft->out, fft->dtype};
@@ -146,7 +146,7 @@ static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, 
         p.lines = count;
         for (int a = 0; a < 3; a++)
             if (a != p.axis) p.lines *= p.from.side.n[a];
-        stn_pool_for(pool, host->slots, 1, run_slots, &p);
+        stn_pool_for(pool, host->tasks, 1, run_tasks, &p);
     }
 }
 
@@ -166,8 +166,8 @@ void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
     if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
-    int64_t held = host->passes > 1 ? 2 * host->chunk * between(&host->fft).batch_stride : 0;
-    return (size_t)(held + 4 * host->capacity * host->slots) * sizeof(stn_fft_number);
+    int64_t held = host->passes > 1 ? 2 * host->chunk * middle_side(&host->fft).batch_stride : 0;
+    return (size_t)(held + 4 * host->capacity * host->tasks) * sizeof(stn_fft_number);
 }
 
 /* ---- tables */
@@ -198,7 +198,7 @@ static stn_status make_line(stn_fft_axes *host, int axis, stn_error *error) {
     int64_t capacity = stn_max(stn_fft_line_capacity(host->lines[axis]), fft->n[axis] / 2 + 1);
     host->lanes[axis] = lanes_for(capacity, lines);
     host->capacity = stn_max(host->capacity, capacity * host->lanes[axis]);
-    host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
+    host->tasks = (int)stn_min(host->tasks, stn_div_up(lines, host->lanes[axis]));
     return STN_OK;
 }
 
@@ -208,8 +208,8 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     if (!host) return stn_fail_memory(error, "a transform", sizeof *host);
     stn_status status = STN_OK;
     host->fft = *fft;
-    host->words = stn_fft_kernels_best();
-    host->slots = threads;
+    host->kernels = stn_fft_kernels_best();
+    host->tasks = threads;
     order_axes(host);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));

@@ -109,7 +109,7 @@ DEFINE_TYPE(half, uint16_t)
 
 /* ---- groups */
 
-void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *words, stn_planes x,
+void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *kernels, stn_planes x,
                         int64_t lanes) {
     addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
@@ -121,16 +121,16 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
     int64_t stride = line_stride(&p, lanes);
     const stn_fft_number *from = (const stn_fft_number *)view->base + p.first[0];
     if (p.imag_offset == 1 && stride == 2)
-        words->load_across(x, from, p.points, p.step / 2, lanes);
+        kernels->load_across(x, from, p.points, p.step / 2, lanes);
     else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)
-        words->load_along(x, from, p.points, stride / 2, lanes);
+        kernels->load_along(x, from, p.points, stride / 2, lanes);
     else if (!p.imag_offset && p.step == 1 && stride > 0)
-        words->load_reals(x, from, p.points, stride, lanes);
+        kernels->load_reals(x, from, p.points, stride, lanes);
     else
         load_number(x, view->base, &p, lanes);
 }
 
-void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *words, stn_planes x,
+void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *kernels, stn_planes x,
                          int64_t lanes, stn_fft_number factor) {
     addresses p = addresses_of(view, g, lanes);
 #ifdef STN_FFT_F32
@@ -142,11 +142,11 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
     int64_t stride = g->count == lanes ? line_stride(&p, lanes) : 0;
     stn_fft_number *to = (stn_fft_number *)view->base + p.first[0];
     if (p.imag_offset == 1 && stride == 2)
-        words->store_across(to, x, p.points, p.step / 2, lanes, factor);
+        kernels->store_across(to, x, p.points, p.step / 2, lanes, factor);
     else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)
-        words->store_along(to, x, p.points, stride / 2, lanes, factor);
+        kernels->store_along(to, x, p.points, stride / 2, lanes, factor);
     else if (!p.imag_offset && p.step == 1 && stride > 0)
-        words->store_reals(to, x, p.points, stride, lanes, factor);
+        kernels->store_reals(to, x, p.points, stride, lanes, factor);
     else
         store_number(view->base, x, &p, lanes, g->count, factor);
 }
@@ -159,29 +159,29 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
 #define LARGEST_NUMBER DBL_MAX
 #endif
 
-bool stn_fft_group_scale_down(const stn_fft_kernels *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
-                              stn_fft_number back[STN_FFT_LANES]) {
+bool stn_fft_group_scale_down(const stn_fft_kernels *kernels, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+                              stn_fft_number restoring[STN_FFT_LANES]) {
     stn_fft_number magnitude[STN_FFT_LANES];
     const stn_fft_number most = LARGEST_NUMBER / (4 * (stn_fft_number)n);
     bool scaled_down = false;
-    words->largest(x, points, magnitude, lanes);
+    kernels->largest(x, points, magnitude, lanes);
     for (int64_t l = 0; l < lanes; l++) {
         const bool large = magnitude[l] > most && magnitude[l] <= LARGEST_NUMBER; /* not infinity */
-        back[l] = large ? (stn_fft_number)ldexp(1, ilogb((double)n) + 3) : 1;
+        restoring[l] = large ? (stn_fft_number)ldexp(1, ilogb((double)n) + 3) : 1;
         scaled_down = scaled_down || large;
     }
     if (!scaled_down) return false;
     stn_fft_number down[STN_FFT_LANES];
-    for (int64_t l = 0; l < lanes; l++) down[l] = 1 / back[l];
+    for (int64_t l = 0; l < lanes; l++) down[l] = 1 / restoring[l];
     stn_fft_group_scale_up(x, points, lanes, down, 1);
     return true;
 }
 
-void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
+void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number restoring[STN_FFT_LANES],
                             stn_fft_number factor) {
     for (int64_t k = 0; k < points; k++)
         for (int64_t l = 0; l < lanes; l++) {
-            x.re[k * lanes + l] *= back[l] * factor;
-            x.im[k * lanes + l] *= back[l] * factor;
+            x.re[k * lanes + l] *= restoring[l] * factor;
+            x.im[k * lanes + l] *= restoring[l] * factor;
         }
 }

@@ -22,17 +22,17 @@ typedef struct stn_fft_group {
 } stn_fft_group;
 
 /* Loads all points of `count` lines; the remaining lanes get copies of the last line. */
-void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_kernels *words,
+void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_kernels *kernels,
                         stn_planes x, int64_t lanes);
 /* Prevents overflow: a line whose largest magnitude times 4n might overflow is multiplied by a
- * power of two below 1. Returns whether any line was; `back` is then filled with the factors that
- * restore the lines. */
-bool stn_fft_group_scale_down(const stn_fft_kernels *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
-                              stn_fft_number back[STN_FFT_LANES]);
+ * power of two below 1. Returns whether any line was; `restoring` then has the factors that restore
+ * the lines. */
+bool stn_fft_group_scale_down(const stn_fft_kernels *kernels, stn_planes x, int64_t points, int64_t n, int64_t lanes,
+                              stn_fft_number restoring[STN_FFT_LANES]);
 /* Multiplies each line by its own factor and by `factor`. */
-void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number back[STN_FFT_LANES],
+void stn_fft_group_scale_up(stn_planes x, int64_t points, int64_t lanes, const stn_fft_number restoring[STN_FFT_LANES],
                             stn_fft_number factor);
 /* Stores points times `factor`, rounded to the view's type. */
-void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_kernels *words,
+void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_kernels *kernels,
                          stn_planes x, int64_t lanes, stn_fft_number factor);
 #endif

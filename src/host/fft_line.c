@@ -170,10 +170,10 @@ int64_t stn_fft_line_capacity(const stn_fft_line *line) { return (line->inner ? 
 
 static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-static stn_planes run_stages(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
+static stn_planes run_stages(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x, stn_planes other,
                              int64_t lanes, bool real) {
     for (int i = 0; i < line->stages; i++) {
-        (real && !i ? words->real_stage : words->stage)(&line->stage[i], x, other, lanes);
+        (real && !i ? kernels->real_stage : kernels->stage)(&line->stage[i], x, other, lanes);
         stn_planes written = other;
         other = x;
         x = written;
@@ -181,25 +181,27 @@ static stn_planes run_stages(const stn_fft_line *line, const stn_fft_kernels *wo
     return x;
 }
 
-static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
-                                int64_t lanes) {
+static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x,
+                                stn_planes other, int64_t lanes) {
     int64_t n = line->n, length = line->inner->n;
-    words->times(x, other, line->chirp, n, lanes);
+    kernels->times(x, other, line->chirp, n, lanes);
     for (int64_t i = n * lanes; i < length * lanes; i++) other.re[i] = other.im[i] = 0;
-    stn_planes spectrum = run_stages(line->inner, words, other, x, lanes, false),
+    stn_planes spectrum = run_stages(line->inner, kernels, other, x, lanes, false),
                free_one = spectrum.re == x.re ? other : x;
-    words->times(spectrum, spectrum, line->kernel, length, lanes);
-    stn_planes result = swapped(run_stages(line->inner, words, swapped(spectrum), swapped(free_one), lanes, false));
-    words->times(result, result, line->chirp, n, lanes);
+    kernels->times(spectrum, spectrum, line->kernel, length, lanes);
+    stn_planes result = swapped(run_stages(line->inner, kernels, swapped(spectrum), swapped(free_one), lanes, false));
+    kernels->times(result, result, line->chirp, n, lanes);
     return result;
 }
 
-stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
+stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x, stn_planes other,
                             int64_t lanes) {
-    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, false);
+    return line->inner ? run_bluestein(line, kernels, x, other, lanes)
+                       : run_stages(line, kernels, x, other, lanes, false);
 }
 
-stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
-                                 int64_t lanes) {
-    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes, true);
+stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x,
+                                 stn_planes other, int64_t lanes) {
+    return line->inner ? run_bluestein(line, kernels, x, other, lanes)
+                       : run_stages(line, kernels, x, other, lanes, true);
 }

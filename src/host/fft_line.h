@@ -12,11 +12,11 @@ void stn_fft_line_destroy(stn_fft_line *line); /* NULL has no effect */
 int64_t stn_fft_line_capacity(const stn_fft_line *line);
 /* Forward FFTs of `lanes` lines in x. Both buffers are overwritten; the result is in the one that
  * is returned. The inverse is the same with real and imaginary parts exchanged before and after. */
-stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
+stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x, stn_planes other,
                             int64_t lanes);
 /* The same for real data: imaginary parts of x are zero. */
-stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels *words, stn_planes x, stn_planes other,
-                                 int64_t lanes);
+stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels *kernels, stn_planes x,
+                                 stn_planes other, int64_t lanes);
 /* exp(-2 pi i k / n) for k < count, as pairs; NULL if out of memory. */
 stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n);
 /* The part of a remaining scale factor that a pass along n points should apply: a power of two

@@ -26,12 +26,12 @@
 struct stn_fft_long {
     stn_fft fft;
     bool halved;
-    const stn_fft_kernels *words;
+    const stn_fft_kernels *kernels;
     int64_t n, side[2];      /* n1, n2 */
     stn_fft_line *line[2];   /* transforms of these lengths */
-    int64_t lanes[2];        /* columns, and rows, in a group */
-    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a slot's plane */
-    int slots;               /* tasks that process groups */
+    int64_t lanes[2];        /* lines in a group: columns; rows */
+    int tasks;               /* each takes one group after the other */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a task's plane */
     stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
     /* w_n^(l k1) of column l of a group, l fastest: real parts, then imaginary */
     stn_fft_number *fine;
@@ -58,9 +58,9 @@ static int64_t shorter_side(int64_t n) {
 bool stn_fft_long_serves(const stn_fft *fft) {
     const bool halved = is_halved(fft);
     const stn_fft_side *real = fft->in.real ? &fft->in : &fft->out;
-    const int64_t n = halved ? fft->n[2] / 2 : fft->n[2], few = n > MANY_POINTS ? fft->batch : 2;
-    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE || fft->batch > few)
-        return false;
+    const int64_t n = halved ? fft->n[2] / 2 : fft->n[2];
+    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
+    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE || batch_in_cache) return false;
     if (fft->kind != STN_C2C && !(halved && real->stride[2] == 1)) return false;
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
@@ -95,11 +95,11 @@ stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)
     stn_status status = STN_OK;
     g->fft = *fft;
     g->halved = is_halved(fft);
-    g->words = stn_fft_kernels_best();
+    g->kernels = stn_fft_kernels_best();
     g->n = g->halved ? fft->n[2] / 2 : fft->n[2];
     g->side[0] = shorter_side(g->n), g->side[1] = g->n / g->side[0];
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
-    g->slots = threads;
+    g->tasks = threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
         const int64_t capacity = status == STN_OK ? stn_fft_line_capacity(g->line[i]) : 0;
@@ -125,10 +125,10 @@ void stn_fft_long_destroy(stn_fft_long *g) {
 
 /* Numbers in the workspace: the grid between the passes, and the pairs made from a half
  * spectrum. */
-static int64_t between(const stn_fft_long *g) { return 2 * g->side[0] * g->pitch; }
+static int64_t middle_size(const stn_fft_long *g) { return 2 * g->side[0] * g->pitch; }
 static int64_t pairs(const stn_fft_long *g) { return g->halved && g->fft.kind == STN_C2R ? 2 * g->n : 0; }
 
-int64_t stn_fft_long_workspace(const stn_fft_long *g) { return between(g) + pairs(g) + 4 * g->capacity * g->slots; }
+int64_t stn_fft_long_workspace(const stn_fft_long *g) { return middle_size(g) + pairs(g) + 4 * g->capacity * g->tasks; }
 
 /* ---- columns and rows */
 
@@ -148,29 +148,29 @@ static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
     const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
-    stn_fft_number back[STN_FFT_LANES], factor = p->factor;
-    stn_fft_group_load(&p->from, &at, g->words, x, lanes);
-    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    stn_fft_number restoring[STN_FFT_LANES], factor = p->factor;
+    stn_fft_group_load(&p->from, &at, g->kernels, x, lanes);
+    const bool scaled_down = stn_fft_group_scale_down(g->kernels, x, points, points, lanes, restoring);
     if (g->fft.inverse) x = swapped(x), other = swapped(other);
-    x = stn_fft_line_run(g->line[p->which], g->words, x, other, lanes);
+    x = stn_fft_line_run(g->line[p->which], g->kernels, x, other, lanes);
     if (!p->which) {
         const stn_planes fine = {g->fine, g->fine + points * lanes};
-        g->words->twiddle(x, g->coarse + 2 * group * points, fine, points, lanes);
+        g->kernels->twiddle(x, g->coarse + 2 * group * points, fine, points, lanes);
     }
     if (g->fft.inverse) x = swapped(x);
     if (scaled_down) {
-        stn_fft_group_scale_up(x, points, lanes, back, factor);
+        stn_fft_group_scale_up(x, points, lanes, restoring, factor);
         factor = 1;
     }
-    stn_fft_group_store(&p->to, &at, g->words, x, lanes, factor);
+    stn_fft_group_store(&p->to, &at, g->kernels, x, lanes, factor);
 }
 
-static void run_slots(void *user, int64_t begin, int64_t end) {
+static void run_tasks(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const int64_t groups = stn_div_up(p->g->side[1 - p->which], p->g->lanes[p->which]);
-    for (int64_t slot = begin; slot < end; slot++)
+    for (int64_t task = begin; task < end; task++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_continues(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * task);
 }
 
 /* A complex line as a grid of n1 rows of n2 elements, with strides along both. */
@@ -189,10 +189,9 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, with other factors that
- * keep intermediate numbers small enough not to overflow: without the factor 1/2 of to_half, since
- * the transform has halved its results already, and with 1/4 of the results of from_half, since the
- * transform multiplies by 4 afterwards. `from` may be `to`. */
+/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, but scaled against
+ * overflow. To a half spectrum: without the factor 1/2, which the transform has applied before.
+ * From one: with a factor 1/4, which the transform removes afterwards. `from` may be `to`. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
     const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;
@@ -217,25 +216,25 @@ void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, voi
                       const stn_fft_number *half_turns, stn_fft_number *workspace) {
     const stn_fft *fft = &g->fft;
     const int64_t in_stride = fft->in.real ? 1 : fft->in.stride[2], out_stride = fft->out.real ? 1 : fft->out.stride[2];
-    stn_fft_number *paired = workspace + between(g);
+    stn_fft_number *paired = workspace + middle_size(g);
     const int64_t points = g->n / 2 + 1;
-    const bool back = g->halved && fft->kind == STN_C2R;
-    if (back) {
+    const bool from_half = g->halved && fft->kind == STN_C2R;
+    if (from_half) {
         halving h = {half_turns, in, paired, g->n, in_stride, 1, true};
         stn_pool_for(pool, points, PAIRS_PER_TASK, halve_points, &h);
     }
-    const int64_t step = back ? 1 : in_stride;
+    const int64_t step = from_half ? 1 : in_stride;
     const stn_fft_view middle = grid_of(g, workspace, g->pitch, 1);
-    pass columns = {.g = g, .which = 0, .from = grid_of(g, back ? paired : in, g->side[1] * step, step), .to = middle};
+    pass columns = {.g = g, .from = grid_of(g, from_half ? paired : in, g->side[1] * step, step), .to = middle};
     pass rows = {.g = g, .which = 1, .from = middle, .to = grid_of(g, out, out_stride, g->side[0] * out_stride)};
-    const double whole = fft->scale * (back ? 4 : 1) * (g->halved && !back ? 0.5 : 1);
+    const double whole = fft->scale * (from_half ? 4 : 1) * (g->halved && !from_half ? 0.5 : 1);
     const double share = stn_fft_share(whole, g->side[0]);
     columns.factor = (stn_fft_number)share, rows.factor = (stn_fft_number)(whole / share);
     columns.planes = rows.planes = paired + pairs(g);
     columns.watch = rows.watch = stn_pool_watched(pool);
-    stn_pool_for(pool, g->slots, 1, run_slots, &columns);
-    stn_pool_for(pool, g->slots, 1, run_slots, &rows);
-    if (g->halved && !back) {
+    stn_pool_for(pool, g->tasks, 1, run_tasks, &columns);
+    stn_pool_for(pool, g->tasks, 1, run_tasks, &rows);
+    if (g->halved && !from_half) {
         halving h = {half_turns, out, out, g->n, out_stride, out_stride, false};
         stn_pool_for(pool, points, PAIRS_PER_TASK, halve_points, &h);
     }

@@ -11,8 +11,8 @@ typedef struct stn_fft_long stn_fft_long; /* immutable tables */
 /* Whether it can run such a transform: one axis, a length with small factors, contiguous real
  * data. */
 bool stn_fft_long_serves(const stn_fft *fft);
-/* lanes: returns the lines per group, for lines that need `room` points. */
-stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+/* lanes: returns the lines in a group, for lines that need `capacity` points. */
+stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                                stn_fft_long **made, stn_error *error);
 void stn_fft_long_destroy(stn_fft_long *grid); /* NULL has no effect */
 /* Size in numbers. */

@@ -26,13 +26,13 @@
 
 struct stn_fft_odd {
     stn_fft fft;
-    const stn_fft_kernels *words;
+    const stn_fft_kernels *kernels;
     int64_t side[2];         /* n1, n2 */
     int64_t lines[2];        /* pairs of columns; rows */
     stn_fft_line *line[2];   /* transforms of n1 and n2 points */
-    int64_t lanes[2];        /* pairs of columns, and rows, in a group */
-    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a plane */
-    int slots;               /* tasks that process groups */
+    int64_t lanes[2];        /* lines in a group: pairs of columns; rows */
+    int tasks;               /* each takes one group after the other */
+    int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a task's plane */
     stn_fft_number *coarse;  /* w_n^(j2 k1) of the first column of each group, k1 fastest, pairs */
     stn_fft_number *fine;    /* w_n^(c k1) of column c of a group, c fastest, pairs */
 };
@@ -63,8 +63,9 @@ static int64_t shorter_side(int64_t n) {
 }
 
 bool stn_fft_odd_serves(const stn_fft *fft) {
-    const int64_t n = fft->n[2], few = n > MANY_POINTS ? fft->batch : 2;
-    if (fft->kind == STN_C2C || n % 2 == 0 || n < SHORTEST_LINE || fft->batch > few) return false;
+    const int64_t n = fft->n[2];
+    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
+    if (fft->kind == STN_C2C || n % 2 == 0 || n < SHORTEST_LINE || batch_in_cache) return false;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE) return false;
     return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
 }
@@ -72,7 +73,7 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
 /* ---- tables */
 
 static int64_t spectrum_rows(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
-static int64_t between(const stn_fft_odd *g) { return 2 * spectrum_rows(g) * g->pitch; }
+static int64_t middle_size(const stn_fft_odd *g) { return 2 * spectrum_rows(g) * g->pitch; }
 
 static bool make_twiddles(stn_fft_odd *g) {
     const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = spectrum_rows(g);
@@ -99,11 +100,11 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
     if (!g) return stn_fail_memory(error, "a transform", sizeof *g);
     stn_status status = STN_OK;
     g->fft = *fft;
-    g->words = stn_fft_kernels_best();
+    g->kernels = stn_fft_kernels_best();
     g->side[0] = shorter_side(fft->n[2]), g->side[1] = fft->n[2] / g->side[0];
     g->lines[0] = g->side[1] / 2 + 1, g->lines[1] = spectrum_rows(g);
     g->pitch = g->side[1] + 64 / (int64_t)sizeof(stn_fft_number);
-    g->slots = fft->n[2] < SHARED_LINE ? 1 : threads;
+    g->tasks = fft->n[2] < SHARED_LINE ? 1 : threads;
     for (int i = 0; i < 2 && status == STN_OK; i++) {
         status = stn_fft_line_create(g->side[i], &g->line[i], error);
         const int64_t capacity = status == STN_OK ? stn_fft_line_capacity(g->line[i]) : 0;
@@ -127,7 +128,7 @@ void stn_fft_odd_destroy(stn_fft_odd *g) {
     free(g);
 }
 
-int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return between(g) + 4 * g->capacity * g->slots; }
+int64_t stn_fft_odd_workspace(const stn_fft_odd *g) { return middle_size(g) + 4 * g->capacity * g->tasks; }
 
 /* ---- columns */
 
@@ -255,7 +256,7 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     const bool inverse = g->fft.inverse;
     const stn_fft_group at = {2, first, count, false};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
-    stn_fft_number back[STN_FFT_LANES];
+    stn_fft_number restoring[STN_FFT_LANES];
     pass p = {.g = g, .from = taken->from, .to = taken->to, .factor = taken->factor};
     if (!taken->which && inverse) join(&p, group, count, x);
     if (!taken->which && !inverse) load_columns(&p, first, count, x);
@@ -264,14 +265,14 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
         if (inverse)
             load_rows(&p, first, count, x);
         else
-            stn_fft_group_load(&rows, &at, g->words, x, lanes);
+            stn_fft_group_load(&rows, &at, g->kernels, x, lanes);
     }
-    const bool scaled_down = stn_fft_group_scale_down(g->words, x, points, points, lanes, back);
+    const bool scaled_down = stn_fft_group_scale_down(g->kernels, x, points, points, lanes, restoring);
     if (inverse) x = swapped(x), other = swapped(other);
-    x = stn_fft_line_run(g->line[taken->which], g->words, x, other, lanes);
+    x = stn_fft_line_run(g->line[taken->which], g->kernels, x, other, lanes);
     if (inverse) x = swapped(x);
     if (scaled_down) {
-        stn_fft_group_scale_up(x, points, lanes, back, p.factor);
+        stn_fft_group_scale_up(x, points, lanes, restoring, p.factor);
         p.factor = 1;
     }
     if (!taken->which && inverse) store_columns(&p, first, count, x);
@@ -279,18 +280,18 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     if (taken->which) {
         const stn_fft_view rows = rows_of(g, p.to);
         if (inverse)
-            stn_fft_group_store(&rows, &at, g->words, x, lanes, p.factor);
+            stn_fft_group_store(&rows, &at, g->kernels, x, lanes, p.factor);
         else
             store_rows(&p, first, count, x);
     }
 }
 
-static void run_slots(void *user, int64_t begin, int64_t end) {
+static void run_tasks(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const int64_t groups = stn_div_up(p->g->lines[p->which], p->g->lanes[p->which]);
-    for (int64_t slot = begin; slot < end; slot++)
+    for (int64_t task = begin; task < end; task++)
         for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_continues(p->watch);)
-            run_group(p, group, p->planes + 4 * p->g->capacity * slot);
+            run_group(p, group, p->planes + 4 * p->g->capacity * task);
 }
 
 /* The factor 0.5 prevents overflow: forward because Z, made of two columns, may be larger than the
@@ -302,8 +303,8 @@ void stn_fft_odd_run(const stn_fft_odd *g, stn_pool *pool, const void *in, void 
     pass first = {.g = g, .which = which, .from = in, .to = workspace, .factor = (stn_fft_number)(0.5 * share)};
     pass last = {.g = g, .which = !which, .from = workspace, .to = out};
     last.factor = (stn_fft_number)(g->fft.scale / share * (inverse ? 2 : 1));
-    first.planes = last.planes = workspace + between(g);
+    first.planes = last.planes = workspace + middle_size(g);
     first.watch = last.watch = stn_pool_watched(pool);
-    stn_pool_for(pool, g->slots, 1, run_slots, &first);
-    stn_pool_for(pool, g->slots, 1, run_slots, &last);
+    stn_pool_for(pool, g->tasks, 1, run_tasks, &first);
+    stn_pool_for(pool, g->tasks, 1, run_tasks, &last);
 }

@@ -10,8 +10,8 @@ typedef struct stn_fft_odd stn_fft_odd; /* immutable tables */
 /* Whether it can run such a transform: one axis, real on one side, an odd length with small
  * factors. */
 bool stn_fft_odd_serves(const stn_fft *fft);
-/* lanes: returns the lines per group, for lines that need `room` points. */
-stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
+/* lanes: returns the lines in a group, for lines that need `capacity` points. */
+stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),
                               stn_fft_odd **made, stn_error *error);
 void stn_fft_odd_destroy(stn_fft_odd *odd); /* NULL has no effect */
 /* Size in numbers. */

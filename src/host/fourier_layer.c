@@ -38,7 +38,7 @@ typedef struct layer_run {
     const stn_execution *run;
     double *grid_in, *grid_out, *spectrum, *modes_in, *modes_out, *weights, *skip, *bias;
     void *fft_workspace;  /* workspace of the transforms */
-    int64_t begin, fresh; /* its first item; items before `fresh` were already summed */
+    int64_t begin, fresh; /* first item of the chunk; items before `fresh` were already summed */
 } layer_run;
 
 /* ---- conversion of types */

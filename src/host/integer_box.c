@@ -28,8 +28,8 @@ typedef struct integer_run {
     const struct integer_run *next;
     int64_t columns;    /* contiguous columns whose sums are updated together */
     int64_t strips;     /* strips of columns for each outer index */
-    int64_t rows;       /* points of a chunk of columns along the axis */
-    int64_t chunks;     /* such chunks of a strip */
+    int64_t rows;       /* points along the axis in a chunk of a strip */
+    int64_t chunks;     /* of a strip */
     atomic_bool failed; /* out of memory */
 } integer_run;
 

@@ -415,12 +415,12 @@ static stn_status run_separately(stn_pool *pool, const stn_box_filter *box, cons
                                  stn_error *error) {
     const size_t bytes = box->outer * box->points * box->inner * stn_dtype_size(box->dtype);
     stn_box_filter first = *box;
-    void *between = malloc(bytes);
-    if (!between) return stn_fail_memory(error, "the result of the first of two boxes", bytes);
+    void *middle = malloc(bytes);
+    if (!middle) return stn_fail_memory(error, "the result of the first of two boxes", bytes);
     first.next = NULL;
-    stn_status status = stn_host_box(pool, &first, in, between, error);
-    if (status == STN_OK) status = stn_host_box(pool, box->next, between, out, error);
-    free(between);
+    stn_status status = stn_host_box(pool, &first, in, middle, error);
+    if (status == STN_OK) status = stn_host_box(pool, box->next, middle, out, error);
+    free(middle);
     return status;
 }
 

@@ -152,7 +152,7 @@ static void renew_after_fork(stn_pool *pool) {
 static int start_workers(stn_pool *pool, int count) {
     for (int i = 0; i < count; i++) {
         worker *each = &pool->workers[i];
-        /* it no longer needs the lock */
+        /* An ended worker does not take the lock again, so joining it cannot block. */
         if (each->state == WORKER_ENDED) pthread_join(each->thread, NULL);
         if (each->state == WORKER_RUNS) continue;
         each->pool = pool, each->state = WORKER_NONE;

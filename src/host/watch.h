@@ -13,8 +13,8 @@ typedef struct stn_watch {
     stn_progress_fn progress;
     void *user;
     uint64_t done, total; /* steps */
-    /* On the host: steps before the current run, and steps of that run; span 0: passes are not
-     * counted. */
+    /* On the host: steps before the current run, and steps of that run; span 0: passes over the
+     * grid are not counted. */
     uint64_t base, span;
     pthread_t thread; /* the executing thread, on which `progress` is called */
     double last_call; /* time of the last call, in seconds */

@@ -50,16 +50,15 @@ static stn_status follow(const char *given, const char *name, stn_output_path *p
     next[0] = '\0';
     place->stream = stream_of(real, base);
     if (place->stream >= 0) return STN_OK;
-    const char *between = real[1] ? "/" : "";
-    snprintf(whole, sizeof whole, "%s%s%s", real, between, base);
+    const char *slash = real[1] ? "/" : "";
+    snprintf(whole, sizeof whole, "%s%s%s", real, slash, base);
     ssize_t length = readlink(whole, target, sizeof target - 1);
     if (length < 0) { /* not a link, or it does not exist */
         place->path = strdup(whole);
         return place->path ? STN_OK : stn_fail_memory(error, "a file name", strlen(whole));
     }
     target[length] = '\0';
-    int size =
-        snprintf(next, PATH_MAX, "%s%s%s", target[0] == '/' ? "" : real, target[0] == '/' ? "" : between, target);
+    int size = snprintf(next, PATH_MAX, "%s%s%s", target[0] == '/' ? "" : real, target[0] == '/' ? "" : slash, target);
     return size < PATH_MAX ? STN_OK
                            : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", given, strerror(ENAMETOOLONG));
 }

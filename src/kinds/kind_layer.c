@@ -72,7 +72,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     for (int axis = 0; axis < 3; axis++) {
         to->number(to->user, "extent", layer->n[axis]);
         to->number(to->user, "modes", layer->modes[axis]);
-        to->number(to->user, "first", layer->first[axis]);
+        to->number(to->user, "first", layer->lowest[axis]);
     }
     to->number(to->user, "batch", layer->batch);
     to->number(to->user, "channels in", layer->c_in);

@@ -76,7 +76,7 @@ void stn_plan_unprepare(stn_plan *plan) {
 
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
-    plan->kind->tuner->close(plan);
+    plan->kind->tuner->online_close(plan);
     free_first_result(plan->first);
     stn_plan_destroy(plan->later_snapshots);
     stn_plan_unprepare(plan);

@@ -111,9 +111,9 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     return least_rejected_error;
 }
 
-/* Where only the first row matters: no candidate of higher cost than the first row so far, or than
- * `limit`, is searched. */
-static void limit_seconds(stn_plan *plan, double limit) {
+/* Where only the first row matters: limits the search to candidates of at most the first row's cost
+ * so far, and of at most `limit`, by plan->machine.time_limit (0: no limit). */
+static void set_time_limit(stn_plan *plan, double limit) {
     const bool any = plan->ranked && plan->ranking[0].applies;
     const double most = fmin(limit, any ? stn_estimate_cost(&plan->ranking[0].estimate) : INFINITY);
     plan->machine.time_limit = most < INFINITY ? most : 0;
@@ -125,22 +125,24 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
            stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
 }
 
-/* Ranks at most `most` candidates of the strategy with this name, or of each strategy if it is
- * NULL. allowed_error: as in rank_strategy. best: only the first row matters, and only if its cost
- * is at most `limit`. Strategies with a lower bound on their time (`least_seconds`) are then ranked
- * after all others, because most of them can be skipped. Sets errors[i] to the least error of the
- * rejected candidates of strategy i, and returns the least error of all. If `best`, strategies
- * whose errors[i] of the previous call exceeds allowed_error are skipped; before the first call
- * errors[i] is 0. */
+/* Ranks candidates, and returns the least error of the rejected ones.
+ *     name           of a strategy; NULL: all
+ *     most           candidates of each strategy
+ *     allowed_error  as in rank_strategy
+ *     best, limit    only the first row matters, and only if its cost is at most `limit`; most
+ *                    strategies with `least_seconds` are skipped then, since they come last
+ *     errors         of each strategy, the least error of its rejected candidates, at first 0: in
+ *                    and out. If `best`, strategies with more than allowed_error are skipped */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
-    for (int bounded = 0; bounded <= best; bounded++)
+    for (int turn = 0; turn < (best ? 2 : 1); turn++)
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
+            const bool comes_last = strategy->least_seconds != NULL;
             if (!is_named(name, strategy)) continue;
-            if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > allowed_error)) continue;
-            if (best) limit_seconds(plan, limit);
+            if (best && (comes_last != (turn == 1) || errors[i] > allowed_error)) continue;
+            if (best) set_time_limit(plan, limit);
             if (is_dominated(plan, strategy)) continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);

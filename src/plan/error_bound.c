@@ -7,6 +7,7 @@ double stn_error_bound(const stn_task *task) {
     return stn_error_bound_of(task->dtype, task->tolerance, (double)task->steps);
 }
 
+/* tests/NUMERICS.md lists these bounds, and says why they depend on the steps. */
 double stn_error_bound_of(stn_dtype dtype, double tolerance, double steps) {
     if (tolerance > 0) return tolerance;
     switch (dtype) {

@@ -71,7 +71,7 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
 
 static stn_status choose_again(stn_plan *plan, size_t count, const double *weights, const char *why, stn_error *error) {
     stn_plan *next;
-    plan->kind->tuner->close(plan);
+    plan->kind->tuner->online_close(plan);
     STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), plan->task.steps, &next, error));
     next->task.snapshots = plan->task.snapshots;
     next->caller_workspace = plan->caller_workspace;
@@ -109,7 +109,7 @@ static stn_status take_weights(stn_plan *plan, size_t count, const double *weigh
     if (status == STN_OK && runs != plan) return stn_task_set_weights(&plan->task, count, weights, error);
     const bool taken = status == STN_OK;
     if (taken) status = check_choice(plan, &why);
-    if (status == STN_OK && plan->online) status = plan->kind->tuner->set_weights(plan, count, weights, &why);
+    if (status == STN_OK && plan->online) status = plan->kind->tuner->online_set_weights(plan, count, weights, &why);
     if (status == STN_OK) return STN_OK;
     if (is_refusal(status)) {
         char reason[sizeof why.message];
@@ -118,7 +118,7 @@ static stn_status take_weights(stn_plan *plan, size_t count, const double *weigh
         if (status == STN_OK) return STN_OK;
     }
     if (taken) { /* back to the old weights */
-        plan->kind->tuner->close(plan);
+        plan->kind->tuner->online_close(plan);
         (void)plan->kind->set_weights(plan, count, before, NULL);
     }
     return stn_fail(error, status, "%s", why.message);

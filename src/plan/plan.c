@@ -28,10 +28,10 @@ static bool wants_first_result(const stn_plan *plan, const stn_plan_options *opt
 /* Trying candidates online needs more grids; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
-    if (is_online(plan, options)) plan->kind->tuner->open(plan, options->strategy, (double)options->executions);
+    if (is_online(plan, options)) plan->kind->tuner->online_open(plan, options->strategy, (double)options->executions);
     const stn_status status = stn_plan_allocate(plan, error);
     if (!plan->online || status != STN_ERROR_OUT_OF_MEMORY) return status;
-    plan->kind->tuner->close(plan);
+    plan->kind->tuner->online_close(plan);
     plan->workspace_size = alone;
     return stn_plan_allocate(plan, error);
 }
@@ -79,7 +79,7 @@ failed:
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
 const char *stn_plan_strategy(const stn_plan *plan) {
     if (!plan) return "";
-    return (plan->online ? plan->kind->tuner->now(plan) : plan)->strategy->name;
+    return (plan->online ? plan->kind->tuner->online_current(plan) : plan)->strategy->name;
 }
 
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }

@@ -234,14 +234,14 @@ struct stn_tuner {
     /* Measures all candidates, or the promising ones, for about `seconds`. */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
 
-    /* STN_MODE_ONLINE: candidates are tried in the caller's own executions of a prepared plan.
-     * Where there are candidates to try, `open` sets plan->online and enlarges the workspace. */
-    void (*open)(stn_plan *plan, const char *strategy, double executions);
-    const stn_plan *(*now)(const stn_plan *plan); /* the candidate's plan that runs at present */
-    uint64_t (*chunks)(const stn_plan *plan);     /* chunks of steps that a run consists of */
-    stn_status (*run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
-    stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-    void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    void (*close)(stn_plan *plan); /* plan->online may be NULL */
+    /* STN_MODE_ONLINE: candidates are tried in the caller's own executions of a prepared plan. If
+     * there are candidates to try, online_open sets plan->online and enlarges the workspace. */
+    void (*online_open)(stn_plan *plan, const char *strategy, double executions);
+    const stn_plan *(*online_current)(const stn_plan *plan); /* the plan of the current candidate */
+    uint64_t (*online_chunks)(const stn_plan *plan);         /* chunks of steps in a run */
+    stn_status (*online_run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
+    stn_status (*online_set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
+    void (*online_describe)(const stn_plan *plan, stn_format format, stn_text *text);
+    void (*online_close)(stn_plan *plan); /* plan->online may be NULL */
 };
 #endif

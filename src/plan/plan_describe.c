@@ -84,7 +84,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_text(text, "chosen_again", plan->choice_before[0] ? plan->choice_before : NULL);
     stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
-    if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
+    if (plan->online) plan->kind->tuner->online_describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     stn_json_open(text, "ranking", "[");
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
@@ -125,7 +125,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     }
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
-    if (plan->online) plan->kind->tuner->describe(plan, STN_TEXT, text);
+    if (plan->online) plan->kind->tuner->online_describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
     if (plan->choice_before[0])
         stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->choice_before);
@@ -158,7 +158,7 @@ stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **res
 
 /* The plan whose kernels run at present. */
 static const stn_plan *current(const stn_plan *plan) {
-    return plan && plan->online ? plan->kind->tuner->now(plan) : plan ? stn_first_result_now(plan) : NULL;
+    return plan && plan->online ? plan->kind->tuner->online_current(plan) : plan ? stn_first_result_now(plan) : NULL;
 }
 
 size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->kernels->count : 0; }

@@ -82,7 +82,8 @@ static stn_status run_snapshots(stn_plan *plan, const stn_execution *run, stn_er
 static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(stn_plan_check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
-    if (plan->online) return plan->kind->tuner->run(plan, (stn_part){0, plan->kind->tuner->chunks(plan)}, run, error);
+    if (plan->online)
+        return plan->kind->tuner->online_run(plan, (stn_part){0, plan->kind->tuner->online_chunks(plan)}, run, error);
     return run_snapshots(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
@@ -93,7 +94,7 @@ static bool has_parts(const stn_plan *plan) {
 }
 
 uint64_t stn_plan_launches(stn_plan *plan) {
-    if (plan->online) return plan->kind->tuner->chunks(plan);
+    if (plan->online) return plan->kind->tuner->online_chunks(plan);
     const stn_plan *runs = stn_first_result_next(plan, false, NULL);
     return has_parts(runs) ? runs->strategy->launches(runs) : 1;
 }
@@ -109,7 +110,7 @@ stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execut
     STN_TRY(stn_plan_check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
     if (!part.count) return STN_OK;
-    if (plan->online) return plan->kind->tuner->run(plan, part, run, error);
+    if (plan->online) return plan->kind->tuner->online_run(plan, part, run, error);
     stn_plan *runs = stn_first_result_next(plan, part.first + part.count == launches, run->stream);
     return runs->strategy->execute_part(runs, part, run, error);
 }

@@ -29,11 +29,11 @@ static inline stn_candidate stn_candidate_of(const void *parameters, size_t size
     return candidate;
 }
 
-/* Defines the function `name`, which reads them from a candidate. */
+/* Defines the function `name`, which reads a strategy's struct of parameters from a candidate. */
 #define STN_CANDIDATE_READER(type, name)                                                                               \
     static type name(const stn_candidate *candidate) {                                                                 \
         type parameters;                                                                                               \
-        _Static_assert(sizeof parameters <= sizeof candidate->values, "a candidate holds them");                       \
+        _Static_assert(sizeof parameters <= sizeof candidate->values, "a candidate holds its parameters");             \
         memcpy(&parameters, candidate->values, sizeof parameters);                                                     \
         return parameters;                                                                                             \
     }
@@ -110,8 +110,9 @@ typedef struct stn_strategy {
      * candidates are not searched. NULL: the search takes little time, or has no such bound. */
     double (*least_seconds)(const stn_task *task, const stn_machine *machine);
     /* Makes the kernels and tables of plan->candidate and stores them in plan->state; sets
-     * plan->workspace_size. After STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED or a lack of
-     * resources, the next candidate is tried. */
+     * plan->workspace_size. After STN_ERROR_NO_COMPILER or STN_ERROR_UNSUPPORTED (also: a kernel
+     * needs more shared memory or registers than there are) the next candidate is tried; any other
+     * failure is final. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. It has a
      * source only if the strategy's flag `sources` (below) is set, and task->sum is true only if
@@ -145,10 +146,10 @@ typedef struct stn_strategy {
     /* The strategy has candidates that take single steps, so that in a step a value influences no
      * point beyond the reach of the taps. With accuracy LOCAL it has only these candidates. */
     bool local;
-    bool sources;      /* it adds a constant source itself */
-    bool converts;     /* it supports other number types than the dtype (stn_task_converts) */
-    bool normalizes;   /* it supports normalized tasks, and no others */
-    bool sums;         /* it supports task->sum */
+    bool sources;      /* adds a constant source itself */
+    bool converts;     /* supports other number types than the dtype (stn_task_converts) */
+    bool normalizes;   /* supports normalized tasks, and no others */
+    bool sums;         /* supports task->sum */
     bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */
 } stn_strategy;

@@ -274,9 +274,10 @@ static stn_status canonical_snapshots(const stn_problem *problem, stn_task *task
     task->steps = every;
     const int64_t span = stn_task_span(task, true), given = (int64_t)problem->snapshot_stride;
     /* task->out_batch_stride ignores the caller's if there is only one grid. */
-    const int64_t between = problem->out_batch_stride ? (int64_t)problem->out_batch_stride : task->out_batch_stride;
+    const int64_t batch_stride =
+        problem->out_batch_stride ? (int64_t)problem->out_batch_stride : task->out_batch_stride;
     int64_t dense, bytes;
-    if (stn_mul_overflows(task->batch, between, &dense)) dense = span;
+    if (stn_mul_overflows(task->batch, batch_stride, &dense)) dense = span;
     task->snapshot_stride = given && task->snapshots > 1 ? given : stn_max(dense, span);
     if (task->snapshots == 1) return STN_OK;
     if (task->in_place)

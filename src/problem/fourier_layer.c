@@ -73,7 +73,7 @@ static stn_status canonical_axis(const stn_spectral_conv *g, int own, stn_layer 
                         own, g->modes[own], n, half ? "real " : "", all);
     layer->n[axis] = (int64_t)n;
     layer->modes[axis] = (int64_t)(g->modes[own] ? g->modes[own] : all);
-    layer->first[axis] = half || g->mode_choice == STN_MODES_LOW ? 0 : -(layer->modes[axis] / 2);
+    layer->lowest[axis] = half || g->mode_choice == STN_MODES_LOW ? 0 : -(layer->modes[axis] / 2);
     return STN_OK;
 }
 
@@ -195,7 +195,7 @@ void stn_layer_json(const stn_layer *layer, stn_text *text) {
     stn_json_integer(text, "rank", layer->rank);
     stn_json_integers(text, "extent", layer->n + axis, layer->rank);
     stn_json_integers(text, "modes", layer->modes + axis, layer->rank);
-    stn_json_integers(text, "first_mode", layer->first + axis, layer->rank);
+    stn_json_integers(text, "first_mode", layer->lowest + axis, layer->rank);
     stn_json_integer(text, "batch", layer->batch);
     stn_json_integer(text, "in_channels", layer->c_in);
     stn_json_integer(text, "out_channels", layer->c_out);

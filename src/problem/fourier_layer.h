@@ -15,8 +15,8 @@ typedef struct stn_layer {
     int64_t batch;
     int64_t c_in, c_out; /* channels of the forward pass, for all passes */
     int64_t modes[3];    /* modes kept along each axis */
-    /* first frequency along each axis, at most 0; mode j has frequency first + j */
-    int64_t first[3];
+    /* lowest frequency along each axis, at most 0; mode j has frequency lowest + j */
+    int64_t lowest[3];
     /* x and y are real; axis 2 then keeps modes 0 to modes[2] - 1 of the half spectrum */
     bool real;
     bool shared; /* one weight matrix for all modes */
@@ -59,7 +59,7 @@ static inline int64_t stn_layer_channels_out(const stn_layer *layer) {
 }
 /* The index of mode j along an axis in the (half) spectrum, 0 to n - 1. */
 static inline int64_t stn_layer_mode_index(const stn_layer *layer, int axis, int64_t j) {
-    int64_t k = layer->first[axis] + j;
+    int64_t k = layer->lowest[axis] + j;
     return k < 0 ? k + layer->n[axis] : k;
 }
 /* Numbers of the dtype in the arrays `in` and `out`, and in each other array of an execution (0:

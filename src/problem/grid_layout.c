@@ -85,9 +85,9 @@ stn_status stn_layout_canonicalise(stn_task *task, bool of_output, const ptrdiff
         if (stn_mul_overflows(task->n[axis], canonical[axis], &size)) return fail_size(task, side, error);
         most = stn_max(most, size);
     }
-    int64_t between = batch_stride && task->batch > 1 ? (int64_t)batch_stride : most;
-    STN_TRY(check_overlap(task, side, canonical, between, error));
-    *(of_output ? &task->out_batch_stride : &task->in_batch_stride) = between;
+    int64_t distance = batch_stride && task->batch > 1 ? (int64_t)batch_stride : most;
+    STN_TRY(check_overlap(task, side, canonical, distance, error));
+    *(of_output ? &task->out_batch_stride : &task->in_batch_stride) = distance;
     return STN_OK;
 }
 
@@ -101,8 +101,8 @@ bool stn_task_same_strides(const stn_task *task) {
 
 int64_t stn_task_span(const stn_task *task, bool of_output) {
     const int64_t *stride = of_output ? task->out_stride : task->in_stride;
-    int64_t between = of_output ? task->out_batch_stride : task->in_batch_stride;
-    int64_t last = (task->batch - 1) * between;
+    int64_t batch_stride = of_output ? task->out_batch_stride : task->in_batch_stride;
+    int64_t last = (task->batch - 1) * batch_stride;
     for (int axis = 0; axis < 3; axis++) last += (task->n[axis] - 1) * stride[axis];
     return last + 1;
 }

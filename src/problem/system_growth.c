@@ -221,8 +221,8 @@ static bool are_adjacent(const double a[3], const double b[3], double apart) {
     return true;
 }
 
-/* Keeps the largest samples, which are `apart`; of adjacent ones, which lead to one maximum, the
- * larger. */
+/* Keeps the largest samples; of adjacent ones (at distance `apart`), which lead to the same
+ * maximum, only the largest. */
 static void keep_if_larger(peak peaks[PEAKS], peak sample, double apart) {
     int lowest = 0;
     for (int i = 0; i < PEAKS; i++) {
@@ -347,7 +347,7 @@ stn_status stn_system_growth(const stn_system *system, int rank, const double *l
         if (low && !(low[i] <= high[i])) return STN_OK;
     }
     symbol s = {.system = system, .linear = true};
-    for (int f = 0; f < system->nfields; f++) { /* there is at least one field */
+    for (int f = 0; f < system->nfields; f++) { /* a system has at least one field */
         s.first[f] = s.width;
         s.width += system->fields[f].levels;
     }

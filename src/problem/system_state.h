@@ -1,8 +1,8 @@
 /* Storage of the time levels of a system's fields during a run.
  *
  * State s of a field is its value after step s: state 0 is level 0 of the input, state -1 is level
- * 1. Computed states lie in a ring of N buffers of the field: one for each of its levels, and the
- * spare ones that it needs (stn_system_task.spare). In a run of T steps:
+ * 1. Computed states lie in a ring of N buffers of the field: one for each level, and spare ones
+ * (stn_system_task.spare). In a run of T steps:
  *
  * to other arrays  State s lies in buffer (T - s) mod N. So level l of the result is in buffer l,
  *                  the caller's output.

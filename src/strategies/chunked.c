@@ -230,8 +230,8 @@ static void add_sizes(search *s, chunk_sizes sizes) {
 static void add_steps(search *s, uint64_t steps) {
     add_sizes(s, (chunk_sizes){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;
-    const uint64_t between = s->plan->task.steps - 2;
-    add_sizes(s, (chunk_sizes){between / divided_up(between, steps), 1});
+    const uint64_t middle_steps = s->plan->task.steps - 2;
+    add_sizes(s, (chunk_sizes){middle_steps / divided_up(middle_steps, steps), 1});
 }
 
 static void estimate_range(void *user, int64_t begin, int64_t end) {
@@ -378,7 +378,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
 const stn_strategy stn_strategy_chunked = {
     .name = "chunked",
     .local = true,
-    .sources = true, /* its chunks add it */
+    .sources = true, /* the strategies of the chunks add them */
     .applies = applies,
     .candidates = candidates,
     .compose = compose,

@@ -5,11 +5,11 @@
  *     last rows of the neighbour below      first rows of the neighbour above
  *
  * In one process a member's copies wait for its neighbours' events, recorded after the steps that
- * wrote the rows. The neighbour overwrites the grid that was read only two launches later. Its
- * exchange before that launch waits for an event that this member records after the copies, so two
- * grids are enough.
+ * wrote the rows. Two launches later the neighbour overwrites the grid that was read. Before that
+ * launch its exchange waits for an event that this member records after the copies, so two grids
+ * are enough.
  *
- * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
+ * Between processes the rows are messages of host memory. Rows of a batch, or on a GPU, are first
  * packed into separate host memory. By NCCL they are messages of device memory, one for each grid,
  * on the stream that computes. */
 #include <string.h>
@@ -118,7 +118,7 @@ static stn_status exchange_by_nccl(const stn_team_plan *plan, team_nccl *nccl, i
 }
 
 /* Receives this process's halos, and sends its rows that are halos of other processes. */
-static stn_status exchange_between(const stn_team_plan *plan, int which, stn_error *error) {
+static stn_status exchange_with_processes(const stn_team_plan *plan, int which, stn_error *error) {
     const int own = plan->team->own;
     team_message messages[4];
     int count = 0;
@@ -141,7 +141,7 @@ static stn_status exchange_between(const stn_team_plan *plan, int which, stn_err
 }
 
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error) {
-    if (plan->team->ranks) return exchange_between(plan, which, error);
+    if (plan->team->ranks) return exchange_with_processes(plan, which, error);
     for (int m = 0; m < plan->members; m++)
         for (int side = 0; side < 2; side++) {
             const halo h = halo_of(plan, m, side);

@@ -132,7 +132,7 @@ stn_status stn_team_create(const stn_context_options *given, int count, const in
     STN_TRY(read_options(given, &options, error));
     STN_TRY(make_team(count, &made, error));
     made->on_host = devices[0] == STN_DEVICE_HOST;
-    made->enqueues = made->on_host ? 0 : count;
+    made->gpus = made->on_host ? 0 : count;
     stn_status status = STN_OK;
     for (int i = 0; i < count && status == STN_OK; i++)
         status = open_member(&options, devices[i], &made->member[i], error);
@@ -174,7 +174,7 @@ static stn_status open_own(stn_context_options *options, stn_team *team, stn_err
         STN_TRY(stn_context_create(options, &own->context, error));
     }
     team->on_host = !own->context->device;
-    team->enqueues = !team->on_host;
+    team->gpus = !team->on_host;
     return team->on_host ? STN_OK : stn_lane_create(own->context->device, false, &own->lane, error);
 }
 

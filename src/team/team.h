@@ -25,15 +25,15 @@ struct stn_team {
     int count;
     /* This process's member if each member is a process; else 0. */
     int own;
-    team_ranks *ranks;     /* owned; the members' processes; NULL: all members are in this one */
-    bool on_host;          /* the members of this process compute on the host */
-    double link_bandwidth; /* bytes/s from one member to another */
-    double latency;        /* seconds of the smallest exchange, with its waits */
-    int enqueues;          /* GPUs that this process enqueues work on */
-    uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
-    bool transforms;       /* for tests: use transforms for all runs that allow them */
-    int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
-    team_member *member;   /* owned; those of other processes are empty */
+    team_ranks *ranks;           /* owned; the members' processes; NULL: only this one */
+    bool on_host;                /* the members of this process compute on the host */
+    double link_bandwidth;       /* bytes/s from one member to another */
+    double latency;              /* seconds of the smallest exchange, with its waits */
+    int gpus;                    /* GPUs that this process enqueues work on */
+    uint64_t steps_per_exchange; /* for measurements: of all plans; 0: chosen */
+    bool transforms;             /* for tests: use transforms for all runs that allow them */
+    int fft_chunks;              /* for measurements: chunks of transforms' exchanges; 0: chosen */
+    team_member *member;         /* owned; those of other processes are empty */
 };
 
 static inline bool team_is_here(const stn_team *team, int member) { return !team->ranks || member == team->own; }
@@ -74,11 +74,12 @@ struct stn_team_plan {
     int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
     int64_t rows, reach;      /* rows of the whole grid; reach of one step along the slowest axis */
     bool wraps;               /* the first member and the last one are neighbours */
-    uint64_t steps, between;  /* steps of the run; steps between two exchanges */
-    uint64_t most;            /* largest `between` that is allowed; 0: any */
-    double predicted;         /* seconds */
-    int at;                   /* index of the grids with the last result */
-    bool has_grids;           /* a run has succeeded */
+    uint64_t steps;           /* of the run */
+    uint64_t steps_per_exchange;
+    uint64_t most;    /* the most steps per exchange that are allowed; 0: any number */
+    double predicted; /* seconds */
+    int at;           /* index of the grids with the last result */
+    bool has_grids;   /* a run has succeeded */
     /* The failure of this process in a run that continues for the other processes */
     stn_status failed;
     /* Owned; one per member. Only this process's members have grids and plans. */
@@ -123,7 +124,8 @@ uint64_t team_digest_system(const stn_system_task *task, const stn_plan_options 
 uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, char *words, size_t size);
 
 /* ---- team.c
- * The status that all processes agree on; the given one if all members are in this process. */
+ * The status that all processes agree on, by team_ranks_agree (ranks.h), which explains the
+ * arguments; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
 /* For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
@@ -154,13 +156,13 @@ stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_erro
 stn_status team_note(stn_team_plan *plan, stn_status status);
 /* Steps of launch number i. */
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
-    return launch < plan->steps / plan->between ? plan->between : plan->steps % plan->between;
+    return launch < plan->steps / plan->steps_per_exchange ? plan->steps_per_exchange
+                                                           : plan->steps % plan->steps_per_exchange;
 }
-/* Copies `bytes` bytes to the member's grid (if `comes`) or from it. With `whole` the caller's
- * pointer is in host memory: such a copy is complete on return, and does not wait for the member's
- * stream. Otherwise it is in memory of the member's device, and the copy is enqueued on its
- * stream. */
-stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+/* Copies `bytes` bytes to the member's grid (if `comes`) or from it. on_host: the caller's pointer
+ * is in host memory; such a copy is complete on return, and does not wait for the member's stream.
+ * Otherwise it is in memory of the member's device, and the copy is enqueued on its stream. */
+stn_status team_copy_rows(const team_member *member, bool on_host, bool comes, void *to, const void *from, size_t bytes,
                           stn_error *error);
 /* Exchanges halos, then runs each member's plan[0], or plan[1] if `is_rest`. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);

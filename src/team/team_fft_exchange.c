@@ -119,8 +119,8 @@ static stn_status pack(const stn_team_plan *plan, const block *b, const team_fft
     return STN_OK;
 }
 
-/* Packs the blocks that others receive, or unpacks those that they sent; lists the messages.
- * Returns the bytes in *all. */
+/* Packs the blocks for the other members, or unpacks the blocks from them, and lists the messages.
+ * *all: the bytes of all blocks. */
 static stn_status pack_all(const stn_team_plan *plan, const team_fft_grids *grids, bool back, bool packs,
                            team_fft_range rows, team_fft_range columns, team_message *messages, int *count,
                            int64_t *all, stn_error *error) {
@@ -150,9 +150,9 @@ static stn_status wait_for_own(const stn_team_plan *plan, stn_error *error) {
     return own->lane ? stn_device_synchronize(own->context->device, stn_lane_stream(own->lane), error) : STN_OK;
 }
 
-static stn_status exchange_between(const stn_team_plan *plan, const team_fft_grids *grids, bool back,
-                                   team_fft_range rows, team_fft_range columns, team_message *messages,
-                                   stn_error *error) {
+static stn_status exchange_with_processes(const stn_team_plan *plan, const team_fft_grids *grids, bool back,
+                                          team_fft_range rows, team_fft_range columns, team_message *messages,
+                                          stn_error *error) {
     const int own = plan->team->own;
     const team_fft_part *part = &plan->fft->part[own];
     stn_context *const context = plan->team->member[own].context;
@@ -176,5 +176,5 @@ stn_status team_fft_exchange(const stn_team_plan *plan, const team_fft_grids *gr
                              team_fft_range columns, stn_error *error) {
     if (!plan->team->ranks) return exchange_here(plan, grids, back, rows, columns, error);
     if (plan->team->own >= plan->members) return STN_OK;
-    return exchange_between(plan, grids, back, rows, columns, plan->fft->messages, error);
+    return exchange_with_processes(plan, grids, back, rows, columns, plan->fft->messages, error);
 }

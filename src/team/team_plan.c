@@ -70,7 +70,8 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     own.steps = steps;
     own.in_place = 0;
     own.alignment = ALIGNMENT;
-    own.tolerance = problem->tolerance / stn_error_of_runs(ceil((double)plan->steps / (double)plan->between));
+    const double runs = ceil((double)plan->steps / (double)plan->steps_per_exchange);
+    own.tolerance = problem->tolerance / stn_error_of_runs(runs);
     for (int side = 0; side < 2; side++)
         if (part->neighbour[side] >= 0) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
     return own;
@@ -92,21 +93,22 @@ typedef struct search {
     stn_team_plan *plan;
     const stn_problem *problem;
     stn_plan_options options;
-    uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
+    uint64_t most, best; /* steps per exchange: limit due to halos; fastest so far */
     double fastest;
     uint64_t fused; /* steps of a launch of the first plan that was tried */
 } search;
 
-/* The estimate of a plan of a part. Its seconds are INFINITY if no strategy applies. */
-static stn_estimate estimate_of(search *s) {
+/* Estimates the plan of a part, and sets s->fused if it is 0. The seconds are INFINITY if no
+ * strategy applies. */
+static stn_estimate estimate_part(search *s) {
     const stn_team_plan *plan = s->plan;
     stn_plan *made;
-    if (plan_part(plan, plan->team->own, s->problem, plan->members / 2, plan->between, &s->options, &made, NULL) !=
-        STN_OK)
+    if (plan_part(plan, plan->team->own, s->problem, plan->members / 2, plan->steps_per_exchange, &s->options, &made,
+                  NULL) != STN_OK)
         return (stn_estimate){.seconds = INFINITY};
     stn_estimate estimate = made->estimate;
     estimate.seconds = stn_plan_predicted_seconds(made);
-    if (!s->fused) s->fused = (uint64_t)ceil((double)plan->between / fmax(1, estimate.launches));
+    if (!s->fused) s->fused = (uint64_t)ceil((double)plan->steps_per_exchange / fmax(1, estimate.launches));
     stn_plan_destroy(made);
     return estimate;
 }
@@ -120,33 +122,33 @@ static int sides_of(const stn_team_plan *plan) {
 /* Predicted seconds of an exchange. */
 static double exchange_seconds(const search *s) {
     const stn_team_plan *plan = s->plan;
-    const double halo = (double)((int64_t)plan->between * plan->reach * plan->row_bytes * plan->batch);
+    const double halo = (double)((int64_t)plan->steps_per_exchange * plan->reach * plan->row_bytes * plan->batch);
     return plan->members > 1 ? team_exchange_seconds(plan->team, sides_of(plan) * halo) : 0;
 }
 
 /* Seconds that one thread takes to enqueue, on each of this process's GPUs, an exchange and
  * `launches` launches. */
 static double enqueuing_seconds(const search *s, double launches) {
-    return s->plan->team->enqueues * (EXCHANGE_CALLS + LAUNCH_CALL * launches);
+    return s->plan->team->gpus * (EXCHANGE_CALLS + LAUNCH_CALL * launches);
 }
 
-/* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
- * plan's steps between exchanges and its parts. */
-static double seconds_of(search *s, uint64_t between) {
+/* Sets the plan's steps per exchange and its parts, and returns the predicted seconds of the whole
+ * run; a last interval of fewer steps counts in proportion. */
+static double predict_run(search *s, uint64_t steps) {
     stn_team_plan *plan = s->plan;
-    plan->between = between;
-    cut(plan, (int64_t)between * plan->reach);
-    const double runs = (double)plan->steps / (double)between;
-    const stn_estimate launch = estimate_of(s);
-    return fmax(runs * launch.seconds + ceil(runs) * exchange_seconds(s), runs * enqueuing_seconds(s, launch.launches));
+    plan->steps_per_exchange = steps;
+    cut(plan, (int64_t)steps * plan->reach);
+    const double runs = (double)plan->steps / (double)steps;
+    const stn_estimate part = estimate_part(s);
+    return fmax(runs * part.seconds + ceil(runs) * exchange_seconds(s), runs * enqueuing_seconds(s, part.launches));
 }
 
 /* True if it is the fastest so far. */
-static bool try_between(search *s, uint64_t between) {
-    if (!between || between > s->most || between == s->best) return false;
-    const double seconds = seconds_of(s, between);
+static bool try_steps(search *s, uint64_t steps) {
+    if (!steps || steps > s->most || steps == s->best) return false;
+    const double seconds = predict_run(s, steps);
     if (!(seconds < s->fastest)) return false;
-    s->fastest = seconds, s->best = between;
+    s->fastest = seconds, s->best = steps;
     return true;
 }
 
@@ -163,25 +165,27 @@ static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
  *    no improvement;
  * 3. 4/8, 5/8 ... 14/8 of the fastest so far, rounded to multiples of the steps of a launch,
  *    because any other number leaves a shorter, less efficient launch before each exchange. */
-static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options) {
+static void choose_steps_per_exchange(stn_team_plan *plan, const stn_problem *problem,
+                                      const stn_plan_options *options) {
     const int64_t reach = plan->reach;
     search s = {plan, problem, *options, plan->steps, 0, INFINITY, 0};
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
     if (plan->most) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->most);
-    if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
-    (void)try_between(&s, s.most);
-    const bool is_free = plan->members > 1 && !plan->team->between;
+    if (plan->team->steps_per_exchange)
+        s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->steps_per_exchange);
+    (void)try_steps(&s, s.most);
+    const bool is_free = plan->members > 1 && !plan->team->steps_per_exchange;
     uint64_t multiple = stn_max(1, (int64_t)s.fused);
     while (multiple <= s.most / 2) multiple *= 2;
     for (int worse = 0; is_free && multiple && worse < 3; multiple /= 2)
-        worse = try_between(&s, multiple) ? 0 : worse + 1;
+        worse = try_steps(&s, multiple) ? 0 : worse + 1;
     const uint64_t coarse = s.best;
     for (uint64_t eighths = 4; is_free && coarse < plan->steps && eighths <= 14; eighths++)
-        (void)try_between(&s, rounded_to(coarse * eighths / 8, s.fused));
-    plan->between = s.best ? s.best : 1, plan->predicted = s.fastest;
-    cut(plan, (int64_t)plan->between * reach);
+        (void)try_steps(&s, rounded_to(coarse * eighths / 8, s.fused));
+    plan->steps_per_exchange = s.best ? s.best : 1, plan->predicted = s.fastest;
+    cut(plan, (int64_t)plan->steps_per_exchange * reach);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -210,9 +214,9 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
                             stn_error *error) {
     team_part *part = &plan->part[m];
     stn_context *const context = plan->team->member[m].context;
-    const uint64_t rest = plan->steps % plan->between;
+    const uint64_t rest = plan->steps % plan->steps_per_exchange;
     for (int i = 0; i < (plan->spectral ? 0 : rest ? 2 : 1); i++) {
-        const uint64_t steps = i ? rest : plan->between;
+        const uint64_t steps = i ? rest : plan->steps_per_exchange;
         STN_TRY(plan_part(plan, m, problem, m, steps, options, &part->plan[i], error));
     }
     const size_t bytes = (size_t)(plan->batch * team_rows(part) * plan->row_bytes);
@@ -222,8 +226,8 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
 }
 
 /* Allocates memory for halos to and from other processes if the rows of a message are not
- * contiguous in host memory. coming[side] is this part's halo at `side`. leaving[side] is the halo
- * at `side` of the neighbour at this part's opposite side. */
+ * contiguous in host memory. coming[side] is this part's halo at `side`. leaving[side] has the rows
+ * that the neighbour at the other side (!side) receives as its halo at `side`. */
 static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
     if (!plan->team->ranks || plan->team->ranks->nccl || plan->team->own >= plan->members ||
@@ -276,7 +280,7 @@ stn_status team_plan_begin(stn_team *team, stn_team_plan **plan, stn_error *erro
 /* Each member that gets rows has at least as many as a step reaches. */
 void team_plan_divide(stn_team_plan *plan) {
     plan->members = (int)stn_max(1, stn_min(plan->team->count, plan->rows / stn_max(plan->reach, 1)));
-    plan->between = 1;
+    plan->steps_per_exchange = 1;
     cut(plan, plan->reach);
 }
 
@@ -294,16 +298,16 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
     *plan = NULL;
     STN_TRY(read_given(given, given_options, &problem, &options, error));
     STN_TRY(begin_plan(team, &problem, plan, error));
-    choose_between(*plan, &problem, &options);
+    choose_steps_per_exchange(*plan, &problem, &options);
     return STN_OK;
 }
 
 /* Rank 0 decides for all. */
-typedef struct steps_between {
-    uint64_t between;
+typedef struct agreed_choice {
+    uint64_t steps_per_exchange;
     double predicted;
     bool transforms;
-} steps_between;
+} agreed_choice;
 
 /* Predicts whether transforms of the divided grid compute all steps faster than exchanges of halos.
  * If so, the plan's predicted seconds become those of the transforms. */
@@ -328,7 +332,7 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
     if (plan->team->ranks) STN_TRY(made);
     if (plan->spectral) {
         plan->members = team_spectral_members(plan->spectral);
-        plan->between = plan->steps;
+        plan->steps_per_exchange = plan->steps;
         cut(plan, 0);
     }
     for (int m = 0; m < plan->members; m++)
@@ -339,16 +343,16 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
 stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,
                             const stn_plan_options *options, stn_status status, uint64_t hash, const char *words,
                             stn_team_plan **plan, stn_error *error) {
-    steps_between decided = {1, 0, false};
+    agreed_choice decided = {1, 0, false};
     if (status == STN_OK && made) {
-        if (team->own == 0) choose_between(made, problem, options);
+        if (team->own == 0) choose_steps_per_exchange(made, problem, options);
         const bool gain = team->own == 0 && !made->kind && transforms_gain(made, problem, options);
-        decided = (steps_between){made->between, made->predicted, gain};
+        decided = (agreed_choice){made->steps_per_exchange, made->predicted, gain};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK && made) {
-        made->between = decided.between, made->predicted = decided.predicted;
-        cut(made, (int64_t)made->between * made->reach);
+        made->steps_per_exchange = decided.steps_per_exchange, made->predicted = decided.predicted;
+        cut(made, (int64_t)made->steps_per_exchange * made->reach);
         status = make_parts(made, problem, options, decided.transforms, error);
         status = team_agree(team, status, hash, words, NULL, 0, error);
     }
@@ -455,9 +459,9 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
                         "exchange blocks twice",
                         plan->members, plan->team->count, plan->steps);
     else
-        stn_text_printf(&words,
-                        "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
-                        plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
+        stn_text_printf(
+            &words, "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
+            plan->members, plan->team->count, plan->steps, plan->steps_per_exchange, (long long)depth_of(plan->part));
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
     if (plan->team->ranks && plan->team->ranks->nccl) stn_text_printf(&words, "; exchanges by NCCL");
     if (!plan->team->on_host || plan->team->ranks)

@@ -19,13 +19,13 @@ typedef struct grids {
 /* The index of a member's pointer among the caller's. */
 static int pointer_of(const stn_team_plan *plan, bool whole, int m) { return whole || plan->team->ranks ? 0 : m; }
 
-stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+stn_status team_copy_rows(const team_member *member, bool on_host, bool comes, void *to, const void *from, size_t bytes,
                           stn_error *error) {
     if (!member->lane) {
         memcpy(to, from, bytes);
         return STN_OK;
     }
-    if (whole)
+    if (on_host)
         return comes ? stn_memory_upload(member->context, to, from, bytes, error)
                      : stn_memory_download(member->context, to, from, bytes, error);
     return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
@@ -110,8 +110,8 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    const uint64_t launches = plan->steps / plan->between;
-    const uint64_t all = launches + (plan->steps % plan->between > 0);
+    const uint64_t launches = plan->steps / plan->steps_per_exchange;
+    const uint64_t all = launches + (plan->steps % plan->steps_per_exchange > 0);
     STN_TRY(load(plan, caller, error));
     if (plan->spectral) {
         STN_TRY(team_spectral_run(plan, error));
@@ -132,7 +132,7 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
     STN_TRY(status);
     /* A process without a part exchanges nothing, so it waits here for the whole run. */
     if (plan->team->ranks && plan->team->own >= plan->members)
-        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->between);
+        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->steps_per_exchange);
     status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
     if (plan->team->ranks) plan->team->ranks->patience = 1;
     STN_TRY(status);

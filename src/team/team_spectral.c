@@ -19,7 +19,7 @@
 typedef struct team_symbol {
     cufft_spectral_range range;
     cufft_spectral_multiply multiply;
-    stn_kernel_set kernels; /* its kernel */
+    stn_kernel_set kernels; /* of `multiply` */
     double *parts;          /* owned */
 } team_symbol;
 
@@ -43,7 +43,7 @@ bool team_spectral_serves(const stn_team *team, const stn_problem *problem, cons
     const bool named = !name || !strcmp(name, team->on_host ? "host-spectral" : "spectral");
     return wraps && named && rank > 1 && team->count > 1 && problem->batch < (size_t)team->count &&
            problem->extent[0] > 1 && !problem->has_source && problem->dtype != STN_F16 &&
-           problem->accuracy == STN_ACCURACY_GLOBAL && !team->between;
+           problem->accuracy == STN_ACCURACY_GLOBAL && !team->steps_per_exchange;
 }
 
 /* ---- factors --------------------------------------------------------------------------------- */

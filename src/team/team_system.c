@@ -248,8 +248,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) { return b ? common_divis
 /* Steps between two records of the members: a common divisor of the task's record_every and of the
  * steps of all launches, since a launch may begin between two records of the task. */
 static uint64_t record_every_of(const stn_team_plan *plan) {
-    const uint64_t every = common_divisor(plan->system->task.record_every, plan->between);
-    return common_divisor(every, plan->steps % plan->between);
+    const uint64_t every = common_divisor(plan->system->task.record_every, plan->steps_per_exchange);
+    return common_divisor(every, plan->steps % plan->steps_per_exchange);
 }
 
 /* Moves the indices of points, which begin at axis 0 in the caller's rank. */
@@ -279,9 +279,9 @@ static stn_status make_plan(const stn_team_plan *plan, stn_context *context, int
     own.source_count = points->nsources, own.sources = points->sources;
     own.receiver_count = points->nreceivers, own.receivers = points->receivers;
     own.record_every = record_every_of(plan);
-    own.tolerance =
-        task->tolerance /
-        stn_error_of_runs((double)(stn_div_up((int64_t)plan->steps, (int64_t)plan->between) * (int64_t)task->states));
+    own.tolerance = task->tolerance /
+                    stn_error_of_runs((double)(stn_div_up((int64_t)plan->steps, (int64_t)plan->steps_per_exchange) *
+                                               (int64_t)task->states));
     own.accuracy = plan->members > 1 || task->local ? STN_ACCURACY_LOCAL : STN_ACCURACY_GLOBAL;
     return stn_plan_create_system(context, &own, options, made, error);
 }

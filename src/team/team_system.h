@@ -1,5 +1,5 @@
 /* Systems in teams. A member's grid holds all fields and levels one after the other, each for the
- * whole batch, so that halos are exchanged as those of a batch of stencil grids; the array of
+ * whole batch; so halos are exchanged as if these were a batch of grids of a stencil. The array of
  * sources holds the coefficients. */
 #ifndef STN_TEAM_TEAM_SYSTEM_H
 #define STN_TEAM_TEAM_SYSTEM_H
@@ -52,23 +52,24 @@ static inline int64_t team_system_coefficient_bytes(const stn_team_plan *plan, c
 static inline size_t team_system_point_size(const team_system *system) { return system->task.dtype == STN_F64 ? 8 : 4; }
 /* The number of launches that compute one kept state from the previous one. */
 static inline uint64_t team_system_launches(const stn_team_plan *plan) {
-    return plan->steps / plan->between + (plan->steps % plan->between > 0);
+    return plan->steps / plan->steps_per_exchange + (plan->steps % plan->steps_per_exchange > 0);
 }
 /* The launch that computes step number `step` (from 0 on) of a run, and in *within the number of
  * the step in this launch. */
 static inline uint64_t team_system_launch_of(const stn_team_plan *plan, uint64_t step, uint64_t *within) {
     const uint64_t own = step % plan->steps;
-    *within = own % plan->between;
-    return step / plan->steps * team_system_launches(plan) + own / plan->between;
+    *within = own % plan->steps_per_exchange;
+    return step / plan->steps * team_system_launches(plan) + own / plan->steps_per_exchange;
 }
 /* Bytes between the amplitudes, and between the records, of two launches: aligned. */
 static inline size_t team_system_amplitude_bytes(const stn_team_plan *plan, const team_system_part *part) {
-    return (size_t)stn_round_up((int64_t)(plan->between * part->nchannels * team_system_point_size(plan->system)),
-                                TEAM_SYSTEM_ALIGNMENT);
+    return (size_t)stn_round_up(
+        (int64_t)(plan->steps_per_exchange * part->nchannels * team_system_point_size(plan->system)),
+        TEAM_SYSTEM_ALIGNMENT);
 }
 static inline size_t team_system_record_bytes(const stn_team_plan *plan, const team_system_part *part) {
     const team_system *system = plan->system;
-    const uint64_t rows = plan->between / system->record_every * (uint64_t)system->task.batch;
+    const uint64_t rows = plan->steps_per_exchange / system->record_every * (uint64_t)system->task.batch;
     return (size_t)stn_round_up((int64_t)(rows * part->nreceivers * team_system_point_size(system)),
                                 TEAM_SYSTEM_ALIGNMENT);
 }

@@ -59,7 +59,8 @@ void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run) {
     team_watch *w = plan->watch;
     if (w && !w->has_gpus) {
         w->member = w->ranks ? 0 : m;
-        w->more = w->watch.total - w->reached < plan->between ? w->watch.total - w->reached : plan->between;
+        w->more = w->watch.total - w->reached < plan->steps_per_exchange ? w->watch.total - w->reached
+                                                                         : plan->steps_per_exchange;
         run->progress = watch_member, run->progress_user = w;
     } else if (plan->team->ranks && !plan->team->ranks->nccl)
         run->progress = team_poll_ranks, run->progress_user = plan->team->ranks;

@@ -12,7 +12,7 @@
 #include "tune/compare_results.h"
 #include "tune/plan_wisdom.h"
 
-/* The predicted seconds of a chunk, after which a rival may be tried. */
+/* Chunks, after which rivals may be tried, are predicted to take at least this many seconds. */
 #define CHUNK_SECONDS 2e-3
 /* Largest part of device memory for the input, the output and the online workspace together. */
 #define MEMORY_PART 0.6
@@ -162,9 +162,9 @@ static void end_trials(stn_online *o) {
     o->next = o->count;
 }
 
-/* Whether parts are so short that a rival's first run, which may include loading code, is too long
- * to derive the number of repeats of its samples from. */
-static bool is_short(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
+/* Whether a part is shorter than a sample. The repeats of a sample then cannot be counted from a
+ * rival's first run, which may include the time of loading its code. */
+static bool is_shorter_than_sample(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
 /* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. Its
  * terms are the rival's first runs; filling and comparing a grid; the rival's first sample; in each
@@ -173,7 +173,7 @@ static bool is_short(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECO
 static double most_seconds(const stn_online *o, const tune_trial *rival) {
     const double run = TUNE_WORST * rival->predicted, sample = fmax(TUNE_SAMPLE_SECONDS, o->seconds);
     const double compare = TUNE_LOAD_SECONDS + 3 * (double)o->grid / o->plan->machine.copy_bandwidth;
-    return (is_short(o) ? 3 : 1) * run + compare + fmax(TUNE_SAMPLE_SECONDS, run) +
+    return (is_shorter_than_sample(o) ? 3 : 1) * run + compare + fmax(TUNE_SAMPLE_SECONDS, run) +
            TUNE_ROUNDS * (o->seconds + sample) + (TUNE_ROUNDS - 1) * sample;
 }
 
@@ -204,7 +204,8 @@ static tune_trial *next_rival(stn_online *o) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            if (o->parts_done >= o->known_parts) return NULL; /* later, perhaps */
+            /* More parts than are known may follow, and make the rival affordable. */
+            if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }
         build_rival(o, rival);
@@ -220,7 +221,7 @@ static bool is_faster(stn_online *o, tune_trial *current, tune_trial *rival) {
     tune_trial *both[] = {current, rival};
     current->count = 0;
     o->stage.out = o->stage.reference;
-    if (is_short(o)) tune_trial_time_once(&o->stage, rival);
+    if (is_shorter_than_sample(o)) tune_trial_time_once(&o->stage, rival);
     for (int i = 0; i < 2; i++) tune_trial_lengthen(both[i], TUNE_SAMPLE_SECONDS);
     for (size_t round = 0; round < TUNE_ROUNDS; round++) {
         tune_time_alternately(&o->stage, both, 2, 1, INFINITY);
@@ -249,7 +250,8 @@ static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_executio
     STN_TRY(stn_timer_stop(o->cost, each->stream, &cost, error));
     o->trial_seconds += cost;
     tune_log_trial(o->plan, rival, difference);
-    if (rival->state == TUNE_SKIPPED || current->state == TUNE_SKIPPED) { /* perhaps in a sample */
+    /* One of the two failed, perhaps in a sample, which left the output incomplete. */
+    if (rival->state == TUNE_SKIPPED || current->state == TUNE_SKIPPED) {
         current->state = TUNE_GOOD;
         return stn_plan_run_whole(current->plan, each, error);
     }
@@ -305,7 +307,7 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
 
 uint64_t tune_online_chunks(const stn_plan *plan) { return plan->online->chunks; }
 
-const stn_plan *tune_online_now(const stn_plan *plan) { return plan->online->trials[plan->online->current].plan; }
+const stn_plan *tune_online_current(const stn_plan *plan) { return plan->online->trials[plan->online->current].plan; }
 
 /* ---- closing, and new weights ---------------------------------------------------------------- */
 
@@ -324,8 +326,9 @@ void tune_online_close(stn_plan *plan) {
     release(o);
 }
 
-/* Candidates are built from the part. A rival that cannot take the weights is not tried. If it runs
- * now, the plan's own choice, which has taken them, runs from now on. */
+/* Sets the weights of one_part, from which rivals are built, and of all built plans. A rival that
+ * cannot use them is not tried; if it is the current candidate, the plan's own choice replaces
+ * it. */
 stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     stn_online *o = plan->online;
     STN_TRY(stn_task_set_weights(&o->one_part->task, count, weights, error));

@@ -67,7 +67,7 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions);
 uint64_t tune_online_chunks(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
 stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-const stn_plan *tune_online_now(const stn_plan *plan);
+const stn_plan *tune_online_current(const stn_plan *plan);
 void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text);
 void tune_online_close(stn_plan *plan);
 #endif

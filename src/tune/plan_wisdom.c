@@ -77,8 +77,8 @@ static bool refresh(stn_context *context) {
     return any;
 }
 
-/* Copies all entries of the class in the wisdom: those of the problem itself first. Returns the
- * size of the latter. */
+/* Copies all entries of the class in the wisdom, the problem's own ones first, and returns the size
+ * of the problem's own entries. */
 static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_text *entries) {
     const stn_wisdom *wisdom = &context->wisdom;
     size_t same_size = 0;

@@ -29,8 +29,8 @@ typedef struct fill_arguments {
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-size_t tune_select(const stn_plan *plan, const stn_strategy *except, double dominated, double likely, size_t most,
-                   const stn_ranked **rows) {
+size_t tune_select(const stn_plan *plan, const stn_strategy *except, double first_limit, double other_limit,
+                   size_t most, const stn_ranked **rows) {
     size_t count = 0;
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && count < most; i++) {
@@ -40,7 +40,7 @@ size_t tune_select(const stn_plan *plan, const stn_strategy *except, double domi
                 first = first && rows[k]->strategy != row->strategy;
                 listed = listed || rows[k] == row;
             }
-            const double limit = (others ? likely : dominated) * plan->ranking[0].estimate.seconds;
+            const double limit = (others ? other_limit : first_limit) * plan->ranking[0].estimate.seconds;
             if ((others || first) && !listed && row->estimate.seconds <= limit) rows[count++] = row;
         }
     return count;

@@ -13,7 +13,7 @@ enum { TUNE_SAMPLES = 8, TUNE_ALTERNATE = 8 };
  * workspace and stream for each trial, and reference_steps to the plan's steps. */
 typedef struct tune_stage {
     stn_context *context;
-    /* The plan whose work trials do: the whole run, or a transform; borrowed. */
+    /* The plan that is tuned: its work, a run or a transform, is what trials do. Borrowed. */
     const stn_plan *plan;
     /* Owned: a copy of the plan with its taps rescaled against overflow, else NULL. */
     stn_plan *rescaled;
@@ -44,11 +44,11 @@ typedef struct tune_stage {
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
 
 typedef struct tune_trial {
-    stn_ranked *row; /* its row in the ranking; NULL: none */
+    stn_ranked *row; /* in the ranking; NULL: none */
     const stn_strategy *strategy;
     stn_candidate candidate;    /* the candidate for the whole run */
     double predicted;           /* seconds of the whole run */
-    bool is_estimates_choice;   /* it is the one that STN_MODE_ESTIMATE would run */
+    bool is_estimates_choice;   /* STN_MODE_ESTIMATE would run this candidate */
     stn_plan *plan;             /* Owned: the candidate with fewer steps; NULL: not built. */
     stn_compile_batch *missing; /* owned: kernels that it lacked; NULL: none */
     double scale;               /* Factor from the trial's seconds to those of the whole run. */
@@ -63,11 +63,11 @@ typedef struct tune_trial {
 } tune_trial;
 
 /* Lists rows of the plan's ranking that are to be tried, at most `most`. First come the best row of
- * all and the best row of each strategy except `except`, up to `dominated` times the best estimate;
- * then all other rows, up to `likely` times it. Both parts are sorted by estimate. Returns the
- * number of rows. */
-size_t tune_select(const stn_plan *plan, const stn_strategy *except, double dominated, double likely, size_t most,
-                   const stn_ranked **rows);
+ * all and the best row of each strategy except `except`; then all other rows. Both parts are sorted
+ * by estimate. first_limit, other_limit: the largest estimates in both parts, as multiples of the
+ * best estimate. Returns the number of rows. */
+size_t tune_select(const stn_plan *plan, const stn_strategy *except, double first_limit, double other_limit,
+                   size_t most, const stn_ranked **rows);
 
 /* Makes the kernels, the grids with random content, and the timer. After a failure there is nothing
  * to close. */

@@ -21,20 +21,21 @@ enum { RANKED_FOR_TUNING = 48 }; /* candidates of each strategy */
 
 /* ---- the ranking ----------------------------------------------------------------------------- */
 
-static bool is_tuned(const stn_plan *plan, const stn_strategy *strategy) {
+static bool is_measured(const stn_plan *plan, const stn_strategy *strategy) {
     for (size_t i = 0; i < plan->ranked; i++)
         if (plan->ranking[i].strategy == strategy && plan->ranking[i].measured > 0) return true;
     return false;
 }
 
-/* What the ranking is sorted by: measured seconds; for a strategy without any, estimates in
- * proportion to the fastest measured row; then the other rows that apply, then the others. */
+/* The ranking is sorted by this: measured seconds; for strategies without a measurement the
+ * estimate, scaled by measured / estimated seconds of the fastest row. Unmeasured rows of measured
+ * strategies follow, and last the rows that do not apply. */
 static double expected_seconds(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
     if (!row->applies) return INFINITY;
     if (row->measured > 0) return row->measured;
     if (!fastest) return row->estimate.seconds;
-    return is_tuned(plan, row->strategy) ? DBL_MAX
-                                         : row->estimate.seconds * fastest->measured / fastest->estimate.seconds;
+    return is_measured(plan, row->strategy) ? DBL_MAX
+                                            : row->estimate.seconds * fastest->measured / fastest->estimate.seconds;
 }
 
 static int by_expected_seconds(const void *a, const void *b) {
@@ -115,8 +116,8 @@ static bool recall(stn_plan *plan, const char *strategy) {
  *     candidates, best estimate first -> compiled together -> checked and timed
  *                                     -> slow ones drop out -> finalists timed alternately
  *
- * All candidates are treated alike: the same input, a check before timing, the median of the
- * samples. */
+ * All candidates have the same input and a check before timing. First samples are compared by their
+ * minimum, finalists by their median. The estimate's choice is a finalist more easily. */
 
 /* Candidates estimated at more than this many times the best are not tried, unless best of their
  * strategy. */
@@ -138,15 +139,21 @@ typedef struct session {
     double deadline, best;    /* best: the smallest sample so far. */
 } session;
 
+/* The number of rows before the first whose strategy an earlier row has. */
+static size_t count_distinct_strategies(const stn_ranked *const *rows, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (rows[k]->strategy == rows[i]->strategy) return i;
+    return count;
+}
+
 /* The best of each strategy comes first. Both there and among the others, trials with the same
  * number of steps follow each other, so that the reference candidate is run less often. */
 static void choose_trials(session *s, const tune_request *request) {
     const stn_ranked *rows[TRIALS];
     const double within = request->within > 0 ? request->within : request->all ? INFINITY : DOMINATED;
     s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MOST_LIKELY, rows);
-    bool again = false;
-    for (s->strategies = 0; s->strategies < s->count && !again; s->strategies += !again)
-        for (size_t k = 0; k < s->strategies; k++) again = again || rows[k]->strategy == rows[s->strategies]->strategy;
+    s->strategies = count_distinct_strategies(rows, s->count);
     for (size_t i = 0; i < s->count; i++) {
         const tune_trial trial = {.row = s->plan->ranking + (rows[i] - s->plan->ranking),
                                   .strategy = rows[i]->strategy,
@@ -236,22 +243,24 @@ static void measure_all(session *s) {
     }
 }
 
-static int by_least(const void *a, const void *b) {
+/* The estimate's choice is first; then by the least sample: the last ones are dropped. */
+static int by_preference(const void *a, const void *b) {
     const tune_trial *x = *(tune_trial *const *)a, *y = *(tune_trial *const *)b;
     if (x->is_estimates_choice != y->is_estimates_choice) return y->is_estimates_choice - x->is_estimates_choice;
     return (tune_trial_least(x) > tune_trial_least(y)) - (tune_trial_least(x) < tune_trial_least(y));
 }
 
-/* First samples, taken one candidate after the other, are off by some percent. The fastest ones by
- * these are timed alternately in longer runs, after a warm-up round, which replaces their samples.
- * Longer runs have lower clocks, so no other trial counts as faster than the slowest finalist. */
+/* First samples, taken one candidate after the other, are off by some percent. The candidates with
+ * the least first samples are timed again, alternately and in longer runs, after a round for
+ * warming up; the new samples replace the old ones. Longer runs have lower clocks, so no other
+ * trial counts as faster than the slowest finalist. */
 static void measure_finalists(session *s) {
     tune_trial *finalists[TRIALS] = {NULL};
     size_t count = 0;
     double slowest = 0;
     for (size_t i = 0; i < s->count; i++)
         if (is_finalist(s, &s->trials[i])) finalists[count++] = &s->trials[i];
-    qsort(finalists, count, sizeof *finalists, by_least);
+    qsort(finalists, count, sizeof *finalists, by_preference);
     for (; count > FINALISTS; count--) tune_trial_clear(finalists[count - 1]);
     if (count < 2 || stn_clock_seconds() > s->deadline) return;
     for (size_t i = 0; i < count; i++) tune_trial_lengthen(finalists[i], FINAL_SECONDS);
@@ -357,10 +366,10 @@ void tune_compile(stn_plan *plan, const char *strategy, const tune_request *requ
 
 const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
-                                     .open = tune_online_open,
-                                     .now = tune_online_now,
-                                     .chunks = tune_online_chunks,
-                                     .run = tune_online_run,
-                                     .set_weights = tune_online_set_weights,
-                                     .describe = tune_online_describe,
-                                     .close = tune_online_close};
+                                     .online_open = tune_online_open,
+                                     .online_current = tune_online_current,
+                                     .online_chunks = tune_online_chunks,
+                                     .online_run = tune_online_run,
+                                     .online_set_weights = tune_online_set_weights,
+                                     .online_describe = tune_online_describe,
+                                     .online_close = tune_online_close};

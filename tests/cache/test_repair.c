@@ -96,7 +96,7 @@ Test(repair, verify_keeps_entries_if_memory_is_short) {
     cr_assert(unread > ENTRIES, "%d", unread);
 }
 
-/* Whichever allocation fails, known entries stay, and acknowledged ones exist. */
+/* Whichever allocation fails, earlier entries stay, and those whose writing succeeded exist. */
 Test(repair, wisdom_stays_whole_if_memory_is_short) {
     fill_cache();
     size_t there = 1;

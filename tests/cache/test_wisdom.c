@@ -60,7 +60,7 @@ Test(wisdom, detects_every_changed_byte) {
 }
 
 Test(wisdom, invalid_texts_are_refused_with_a_reason) {
-    char entry[300], body[400];
+    char entry[300], body[400], cited[103];
     const stn_wisdom_key key = key_of(1, 1);
     stn_text line = STN_TEXT_EMPTY;
     stn_wisdom_put_key(&line, &key);
@@ -71,6 +71,10 @@ Test(wisdom, invalid_texts_are_refused_with_a_reason) {
     expect_body_refused("stentor wisdom 1\nlibrary: stentor 0.1.0, templates 00\n", "of another format than 3");
     expect_body_refused("stentor wisdom 3\nlibrary: x\n", "line 2 of the wisdom is no line of an entry");
     expect_body_refused("stentor wisdom 3\nentry: 12\n", "line 2 of the wisdom is no line of an entry");
+    /* A long line is cited in part. */
+    snprintf(body, sizeof body, "stentor wisdom 3\n%0101d\n", 0);
+    snprintf(cited, sizeof cited, "\"%0100d\"", 0);
+    expect_body_refused(body, cited);
     snprintf(body, sizeof body, "stentor wisdom 3\n%s\n", entry);
     expect_body_refused(body, "line 3 of the wisdom is no line of an entry");
     snprintf(body, sizeof body, "stentor wisdom 3\n%sproblem: \x1b[31m\n", entry);

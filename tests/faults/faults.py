@@ -89,7 +89,7 @@ def listing(folder):
     return found - {'count'}
 
 
-class Bench:
+class Workbench:
     """A folder of inputs, and runs of commands with and without a fault."""
 
     def __init__(self, folder):
@@ -210,9 +210,10 @@ def try_command(bench, options, name, words, stable, wrong, within=''):
         sys.exit(f'{name} fails without a fault: {clean.stdout}{clean.stderr}')
     good, printed, tried = bench.outputs(), clean.stdout, 0
     for kind in KINDS if options.all else random.sample(KINDS, options.kinds):
-        bench.start(words, kind, 0, within=within)
+        bench.start(words, kind, 0, within=within)  # at 0: nothing fails, and the calls are counted
         for at in drawn(options, bench.calls()):
-            for always in (False, True) if not python and (options.all or random.random() < 0.3) else (False,):
+            and_all_after = not python and (options.all or random.random() < 0.3)
+            for always in (False, True) if and_all_after else (False,):
                 tried += 1
                 try:
                     done = bench.start(words, kind, at, always, within)
@@ -242,7 +243,7 @@ def main():
     random.seed(options.seed)
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory(prefix='stentor-faults-') as folder:
-        bench = Bench(pathlib.Path(folder))
+        bench = Workbench(pathlib.Path(folder))
         for name, arguments, stable in HOST + (STORED if bench.stored else []):
             if options.only in name:
                 # The emulated driver and NVRTC are not part of Stentor, so no call in them fails.

@@ -160,7 +160,7 @@ def replay(operations, missing, torn):
 TORN = [lambda data: data[:len(data) // 2], lambda data: bytes(len(data)), lambda data: data[:-1] + b'\0']
 
 
-class Bench:
+class Workbench:
     def __init__(self, folder):
         self.folder, self.cache, self.copy = folder, folder / 'cache', folder / 'copy'
         self.env = {**os.environ, 'LC_ALL': 'C.UTF-8'}
@@ -239,7 +239,7 @@ def main():
     random.seed(options.seed)
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory(prefix='stentor-power-') as folder:
-        bench = Bench(pathlib.Path(folder).resolve())
+        bench = Workbench(pathlib.Path(folder).resolve())
         raw, acknowledged = bench.record()
         states = []
         operations = with_inodes(raw)

@@ -26,13 +26,13 @@ Test(layer, defaults) {
     stn_layer l = made(&c);
     cr_expect(l.n[0] == 1 && l.n[1] == 9 && l.n[2] == 10 && l.batch == 1 && l.real && l.alignment == 16);
     cr_expect(l.modes[0] == 1 && l.modes[1] == 9 && l.modes[2] == 6, "all frequencies");
-    cr_expect(l.first[0] == 0 && l.first[1] == -4 && l.first[2] == 0);
+    cr_expect(l.lowest[0] == 0 && l.lowest[1] == -4 && l.lowest[2] == 0);
     c.complex_data = 1;
     l = made(&c);
-    cr_expect(l.modes[2] == 10 && l.first[2] == -5 && !l.real);
+    cr_expect(l.modes[2] == 10 && l.lowest[2] == -5 && !l.real);
     c.mode_choice = STN_MODES_LOW;
     l = made(&c);
-    cr_expect(l.first[1] == 0 && l.first[2] == 0);
+    cr_expect(l.lowest[1] == 0 && l.lowest[2] == 0);
 }
 
 Test(layer, places_of_modes) {

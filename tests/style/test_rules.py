@@ -22,16 +22,16 @@ GOOD = {
     'cache/cache.h': '/* the cache */\n',
     'src/launch/driver.c': '/* driver */\n#include "cache/cache.h"\n',
     'include/stentor.h': '/* the manual */\n',
-    'src/strategies/common/launch_loop.h': '/* turns */\n#include "problem/task.h"\n',
-    'src/strategies/faces/margins.h': '/* margins */\n#include "strategies/common/launch_loop.h"\n',
-    'src/strategies/faces/tile/tile.h': '/* tiles */\n#include "strategies/common/launch_loop.h"\n',
+    'src/strategies/common/ping_pong.h': '/* turns */\n#include "problem/task.h"\n',
+    'src/strategies/faces/margins.h': '/* margins */\n#include "strategies/common/ping_pong.h"\n',
+    'src/strategies/faces/tile/tile.h': '/* tiles */\n#include "strategies/common/ping_pong.h"\n',
     'src/strategies/faces/margins.c': '/* m */\n#include "strategies/faces/margins.h"\n'
                                       '#include "strategies/faces/tile/tile.h"\n',
-    'src/strategies/direct/shape.h': '/* shapes */\n#include "strategies/common/launch_loop.h"\n',
+    'src/strategies/direct/shape.h': '/* shapes */\n#include "strategies/common/ping_pong.h"\n',
     'src/strategies/direct/shape.c': '/* shapes */\n#include "strategies/direct/shape.h"\n'
                                      '#include "strategies/faces/margins.h"\n',
     'src/strategies/direct/time.h': '/* steps */\n#include "shape.h"\n',
-    'src/strategies/host.c': '/* host */\n#include "strategies/common/launch_loop.h"\n',
+    'src/strategies/host.c': '/* host */\n#include "strategies/common/ping_pong.h"\n',
     'kernel_templates/device/ptx.cuh': '// words\n__device__ __forceinline__ void leave() { asm volatile("exit;"); }\n',
     'tests/emulator/shim/device/ptx.cuh': '// emulated\n__device__ __forceinline__ void leave(int where) {}\n',
     'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n'

@@ -156,7 +156,7 @@ static void draw_system(rig *r, uint64_t seed, uint64_t index) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     size_t first = 0, rows = 0;
     options.strategy = r->strategy;
-    r->team->between = index % 3 ? 0 : 1 + index / 3 % 3;
+    r->team->steps_per_exchange = index % 3 ? 0 : 1 + index / 3 % 3;
     random_system_draw(seed, index, &s);
     system_memory_make(&s, s.problem.extent[0], &want);
     system_memory_fill(&s, seed + index, &want);

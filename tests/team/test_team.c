@@ -92,7 +92,7 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
     }
     /* Strategies may compute all steps between two exchanges in one launch; some problems shall
      * have several. */
-    r->team[members]->between = index % 3 ? 0 : 1 + index / 3 % 3;
+    r->team[members]->steps_per_exchange = index % 3 ? 0 : 1 + index / 3 % 3;
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], p, &options, &plan, &error);
     if (status == STN_ERROR_UNSUPPORTED && strategy) {
         strategy = NULL, options.strategy = NULL;
@@ -157,11 +157,11 @@ static void goes_on(rig *r) {
     p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.tolerance = 1e-9;
     for (int members = 1; members <= 4; members++) {
         stn_team_plan *plan = NULL;
-        p.steps = 7, r->team[members]->between = 2;
+        p.steps = 7, r->team[members]->steps_per_exchange = 2;
         stn_status status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
         report(r, plan && plan->part[0].plan[0]->task.tolerance < 0.6 * p.tolerance,
                "four launches share the tolerance", error.message);
-        r->team[members]->between = 0;
+        r->team[members]->steps_per_exchange = 0;
         const bool refused = status == STN_OK && stn_team_plan_execute(plan, NULL, NULL, NULL, &error) != STN_OK;
         report(r, refused, "there is nothing to go on from", error.message);
         if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, NULL, NULL, &error);
@@ -195,10 +195,10 @@ static void several_launches(rig *r, const char *boundary, int members, uint64_t
     for (int axis = 0; axis < 2; axis++) (void)stn_boundary_parse(boundary, p.boundary[axis], NULL);
     snprintf(what, sizeof what, "%d members, %s, %d steps, %d between exchanges", members, boundary, (int)p.steps,
              (int)between);
-    r->team[members]->between = between;
+    r->team[members]->steps_per_exchange = between;
     stn_status status = run_alone(r->alone, &p, options.strategy, in, source, want, sizeof want, &error);
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
-    const bool does = status == STN_OK && plan->between == between;
+    const bool does = status == STN_OK && plan->steps_per_exchange == between;
     if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, r->gpus ? NULL : source, &error);
     if (status == STN_OK) status = run_parts(r->team[members], plan, &p, 2, in, source, parts, &error);
     const bool same = !memcmp(got, want, sizeof want), parts_same = !memcmp(parts, want, sizeof want);
@@ -206,7 +206,7 @@ static void several_launches(rig *r, const char *boundary, int members, uint64_t
     snprintf(detail, sizeof detail, "as asked for %d, equal %d, by parts %d; %.300s", does, same, parts_same,
              error.message);
     report(r, does && status == STN_OK && same && parts_same, what, detail);
-    r->team[members]->between = 0;
+    r->team[members]->steps_per_exchange = 0;
     stn_team_plan_destroy(plan);
     stn_stencil_destroy(stencil);
 }
@@ -249,7 +249,7 @@ static void by_transforms(rig *r, uint64_t seed, uint64_t index) {
         status = stn_stencil_create(rank, taps, list, &first, &error);
     }
     p.stencil = first;
-    r->team[members]->between = 0;
+    r->team[members]->steps_per_exchange = 0;
     r->team[members]->transforms = true;
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, NULL, &plan, &error);
     r->team[members]->transforms = false;

@@ -63,7 +63,7 @@ static void compare(rig *r, const random_system *s, int members, uint64_t seed, 
         options.strategy = "step";
         status = random_system_run(s, r->alone, options.strategy, &want, &error);
     }
-    team->between = index % 3 ? 0 : 1 + index / 3 % 3;
+    team->steps_per_exchange = index % 3 ? 0 : 1 + index / 3 % 3;
     if (status == STN_OK) status = stn_team_plan_create_system(team, &s->problem, &options, &plan, &error);
     if (status == STN_ERROR_UNSUPPORTED && r->gpus && !plan && !strcmp(options.strategy, "fused")) {
         options.strategy = "step"; /* a part may be too small for it */
@@ -118,7 +118,7 @@ static void goes_on(rig *r) {
     if (status == STN_OK) status = stn_team_plan_create_system(r->team[1], &p, &options, &plan, &error);
     if (status == STN_OK) status = stn_team_plan_execute_system_host(plan, &arrays, &error);
     stn_team_plan_destroy(plan), plan = NULL;
-    p.steps = STEPS / 2, r->team[3]->between = 3;
+    p.steps = STEPS / 2, r->team[3]->steps_per_exchange = 3;
     if (status == STN_OK) status = stn_team_plan_create_system(r->team[3], &p, &options, &plan, &error);
     report(r, plan && plan->part[0].plan[0]->system.local, "transforms would spread the halos' wrong rows", NULL);
     arrays.in = NULL;

@@ -65,18 +65,19 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-static bool add(const shape *s, const cost_table *r, const levels *l, stn_candidate *to) {
+static bool add(const shape *s, const cost_table *costs, const levels *l, stn_candidate *to) {
     const box whole = aperiodic_shape_whole(s);
-    const division d = aperiodic_cost_divide(s, r, l, &whole, s->task->steps, true);
+    const division d = aperiodic_cost_divide(s, costs, l, &whole, s->task->steps, true);
     if (d.steps == 0) return false;
     choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
     const uint64_t rounds = d.rounds + (d.rest > 0);
-    const double copy = (double)stn_task_points(s->task) * r->copy_seconds_per_point + r->copy_start;
+    const double copy = (double)stn_task_points(s->task) * costs->copy_seconds_per_point + costs->copy_start;
     c.seconds += (float)(aperiodic_tree_copies(s->task, rounds) * copy);
     c.rounds = (float)rounds;
-    c.bytes = (float)r->bytes_per_point, c.flops = (float)r->flops_per_point, c.error = (float)r->transform_error;
-    c.step_error = (float)r->step_error;
-    c.unit = (int)r->unit;
+    c.bytes = (float)costs->bytes_per_point, c.flops = (float)costs->flops_per_point,
+    c.error = (float)costs->transform_error;
+    c.step_error = (float)costs->step_error;
+    c.unit = (int)costs->unit;
     *to = (stn_candidate){{0}};
     memcpy(to->values, &c, sizeof c);
     return true;
@@ -84,7 +85,7 @@ static bool add(const shape *s, const cost_table *r, const levels *l, stn_candid
 
 /* Adds candidates worth measuring: bands divided wherever possible, in one to three levels; bands
  * that are only stepped; and bands of bands. */
-static size_t add_measured(const shape *s, const cost_table *r, stn_candidate *list, size_t count, size_t most) {
+static size_t add_measured(const shape *s, const cost_table *costs, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
         levels l = {.force_division = 1};
         for (int i = 0; i < depth; i++) {
@@ -92,13 +93,13 @@ static size_t add_measured(const shape *s, const cost_table *r, stn_candidate *l
             if (k < s->step_counts && s->steps[k] <= INT32_MAX) l.steps[i] = (int)s->steps[k];
         }
         if (l.steps[depth - 1] == 0) break;
-        count += add(s, r, &l, &list[count]);
+        count += add(s, costs, &l, &list[count]);
     }
     for (int k = 1; k < 5 && k < s->step_counts; k++)
         for (int inner = k; inner < k + 4 && inner < s->step_counts; inner++) {
             levels l = {.steps = {(int)stn_min((int64_t)s->steps[k], INT32_MAX)}};
             if (inner > k) l.steps[1] = (int)stn_min((int64_t)s->steps[inner], INT32_MAX);
-            if (count < most) count += add(s, r, &l, &list[count]);
+            if (count < most) count += add(s, costs, &l, &list[count]);
         }
     return count;
 }
@@ -107,15 +108,15 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     enum { CHOSEN_FROM = 4 };
     char reason[160];
     shape s;
-    cost_table r;
+    cost_table costs;
     levels found[CHOSEN_FROM];
     size_t count = 0;
     if (!most || !aperiodic_shape_sides(task, &s, reason, sizeof reason)) return 0;
     aperiodic_shape_guess(&s);
-    if (!aperiodic_cost_table(&s, machine, &r)) return 0;
-    const size_t chosen = aperiodic_cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
-    for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
-    return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
+    if (!aperiodic_cost_table(&s, machine, &costs)) return 0;
+    const size_t chosen = aperiodic_cost_search(&s, &costs, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    for (size_t i = 0; i < chosen; i++) count += add(&s, &costs, &found[i], &list[count]);
+    return count && most > STN_CANDIDATES ? add_measured(&s, &costs, list, count, most) : count;
 }
 
 /* A run has at least one transform of the whole grid. */
@@ -209,7 +210,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const aperiodic_state *state = plan->state;
     if (!state || !state->tree.root) return;
     const stage *first = &state->tree.root->stages[0];
-    const int64_t width = first->count ? first->edges[0].band.right[0].count : 0;
+    const int64_t width = first->count ? first->edges[0].band.corrected[0].count : 0;
     const levels l = levels_of(&plan->candidate);
     if (format == STN_JSON) {
         stn_json_integer(text, "steps_at_once", l.steps[0]);

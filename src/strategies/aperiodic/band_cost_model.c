@@ -86,7 +86,7 @@ static double seconds_at(const curve *c, double points) {
  * launch latency, which the many blocks of a whole grid would hide. Launches on bands of 1D lines
  * took 13 to 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
-                         cost_table *r) {
+                         cost_table *costs) {
     box at = aperiodic_shape_whole(s);
     for (int level = 0; level < 2; level++) {
         const int k = (int)stn_min(s->step_counts - 1, s->step_counts / 2 + level);
@@ -98,11 +98,11 @@ static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sa
         const stn_task steps = aperiodic_shape_by_steps(s, &at, sampled),
                        once = aperiodic_shape_by_transforms(s, &at, s->steps[k]);
         const char *name = aperiodic_cheapest_stepping(&steps, machine, &found);
-        if (name) add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
+        if (name) add_sample(&costs->step, points_of(s, &at), found.seconds / (double)sampled);
         if (name && !strcmp(name, "lowrank"))
-            r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
+            costs->step_error = fmax(costs->step_error, found.error * (double)s->task->steps / (double)sampled);
         if (level == 0 && stn_subplan_estimate(&once, machine, transforms, &found))
-            add_sample(&r->transform, points_of(s, &at), found.seconds);
+            add_sample(&costs->transform, points_of(s, &at), found.seconds);
     }
 }
 
@@ -140,34 +140,34 @@ static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
 
 /* Adds the cost of `times` rounds, each of `steps` steps at once, with all their bands. Returns
  * false if the bands do not fit. */
-static bool add_round(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps, double times,
-                      division *sum) {
+static bool add_round(const shape *s, const cost_table *costs, const levels *l, const box *of, uint64_t steps,
+                      double times, division *sum) {
     band bands[6];
     const int count = aperiodic_shape_bands(s, of, steps, bands);
     const double points = points_of(s, of);
     if (count < 0) return false;
-    sum->seconds += times * seconds_at(&r->transform, points);
+    sum->seconds += times * seconds_at(&costs->transform, points);
     sum->passes += times * points, sum->launches += times;
     for (int i = 0; i < count; i++) {
-        const division own = aperiodic_cost_divide(s, r, l, &bands[i].box, steps, false);
+        const division own = aperiodic_cost_divide(s, costs, l, &bands[i].box, steps, false);
         const bool loaded = own.steps || bands[i].parts > 1;
         const int parts = s->task->batch > 1 ? bands[i].parts : 1;
         const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
-        sum->seconds += times * (own.seconds + copied * r->copy_seconds_per_point + copies * r->copy_start);
+        sum->seconds += times * (own.seconds + copied * costs->copy_seconds_per_point + copies * costs->copy_start);
         sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
     }
     return true;
 }
 
-division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps,
+division aperiodic_cost_divide(const shape *s, const cost_table *costs, const levels *l, const box *of, uint64_t steps,
                                bool divided) {
     const double points = points_of(s, of), all = (double)steps;
-    division whole = {.seconds = all * seconds_at(&r->step, points), .launches = all * r->step_launches};
+    division whole = {.seconds = all * seconds_at(&costs->step, points), .launches = all * costs->step_launches};
     const uint64_t each = next_steps(l, steps, divided);
     if (each == 0) return whole;
     division some = {.steps = each, .rounds = steps / each, .rest = steps % each};
-    bool fits = add_round(s, r, l, of, each, (double)some.rounds, &some);
-    if (fits && some.rest) fits = add_round(s, r, l, of, some.rest, 1, &some);
+    bool fits = add_round(s, costs, l, of, each, (double)some.rounds, &some);
+    if (fits && some.rest) fits = add_round(s, costs, l, of, some.rest, 1, &some);
     return fits && (divided || l->force_division || some.seconds < whole.seconds) ? some : whole;
 }
 
@@ -175,7 +175,7 @@ division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels
 
 typedef struct search {
     const shape *s;
-    const cost_table *r;
+    const cost_table *costs;
     levels *list;
     double seconds[STN_CANDIDATES];
     size_t count, most;
@@ -198,15 +198,15 @@ static void try_levels(search *found, levels l, int level, int first, double bef
     for (int k = first; level < SHAPE_LEVELS && k < found->s->step_counts; k++) {
         if (found->s->steps[k] > 0x7fffffff) continue;
         l.steps[level] = (int)found->s->steps[k];
-        const division d = aperiodic_cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
+        const division d = aperiodic_cost_divide(found->s, found->costs, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
         insert(found, &l, d.seconds * (l.steps[1] ? APERIODIC_LEVELS_FACTOR : 1));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }
 
-size_t aperiodic_cost_search(const shape *s, const cost_table *r, levels *list, size_t most) {
-    search found = {.s = s, .r = r, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
+size_t aperiodic_cost_search(const shape *s, const cost_table *costs, levels *list, size_t most) {
+    search found = {.s = s, .costs = costs, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
     if (found.most) try_levels(&found, (levels){.force_division = 0}, 0, 0, INFINITY);
     return found.count;
 }

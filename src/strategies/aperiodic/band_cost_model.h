@@ -49,7 +49,7 @@ typedef struct division {
 } division;
 /* Estimates the cheapest division of a box. divided: computing the whole box by single steps is
  * excluded. */
-division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps,
+division aperiodic_cost_divide(const shape *s, const cost_table *costs, const levels *l, const box *of, uint64_t steps,
                                bool divided);
 
 /* Factor on the estimate of several levels, whose bands of bands have few points and many
@@ -58,5 +58,5 @@ division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels
 #define APERIODIC_LEVELS_FACTOR 1.4
 
 /* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
-size_t aperiodic_cost_search(const shape *s, const cost_table *r, levels *list, size_t most);
+size_t aperiodic_cost_search(const shape *s, const cost_table *costs, levels *list, size_t most);
 #endif

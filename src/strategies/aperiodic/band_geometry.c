@@ -13,7 +13,7 @@
 
 /* Whether this side has an equivalent symmetric extension, whatever the other side is. */
 static bool has_mirror(const stn_task *task, int axis, int side) {
-    stn_task both = *task; /* its taps are borrowed */
+    stn_task both = *task; /* with borrowed taps */
     stn_extension e;
     char reason[160];
     both.boundary[axis][0] = both.boundary[axis][1] = task->boundary[axis][side];
@@ -155,7 +155,7 @@ static bool make_band(const shape *s, const box *of, int k, int axis, int side, 
     *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 1};
     b->box.cut[axis][!side] = true;
     b->seen[0] = (rows){side ? n - wide : 0, 0, wide};
-    b->right[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
+    b->corrected[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
     return wide < n;
 }
 
@@ -165,7 +165,7 @@ static bool make_shared_band(const shape *s, const box *of, int k, int axis, ban
     const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
     *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 2};
     b->seen[0] = (rows){0, 0, wide / 2}, b->seen[1] = (rows){n - wide / 2, wide / 2, wide / 2};
-    b->right[0] = (rows){0, 0, depth[0]}, b->right[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
+    b->corrected[0] = (rows){0, 0, depth[0]}, b->corrected[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
     return wide < n;
 }
 

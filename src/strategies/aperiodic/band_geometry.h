@@ -40,7 +40,7 @@ typedef struct band {
     box box;
     int axis, parts; /* parts 1: one side; 2: both sides */
     /* For each part: rows that are copied into the band's box; rows that the band corrects. */
-    rows seen[2], right[2];
+    rows seen[2], corrected[2];
 } band;
 
 /* False if the strategy has nothing to do; the reason is one phrase. */
@@ -49,7 +49,7 @@ bool aperiodic_shape_sides(const stn_task *task, shape *made, char *reason, size
  * aperiodic_shape_guess approximates them at once, for choosing. */
 void aperiodic_shape_depths(shape *made);
 void aperiodic_shape_guess(shape *made);
-/* Whether any number of steps has bands that leave points between them; needs no depths. */
+/* Whether the bands of the fewest steps at once leave points between them; needs no depths. */
 bool aperiodic_shape_has_room(const shape *s);
 /* Writes the bands of a box for `steps` steps at once and returns their number, at most 6; -1 if
  * one of them is no smaller than the box. */

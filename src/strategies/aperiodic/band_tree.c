@@ -19,7 +19,7 @@
 typedef struct maker {
     stn_plan *plan;
     const shape *s;
-    const cost_table *r;
+    const cost_table *costs;
     const levels *l;
     tree *tree;
     size_t *used; /* workspace bytes of the boxes that are in use at the same time */
@@ -101,7 +101,7 @@ static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, 
     STN_TRY(make_node(m, &b->box, origin, steps, parent, b, depth, &e->node, error));
     const stn_grid_layout *own = &e->node->layout, *other = &parent->layout;
     if (!e->node->reads_other) STN_TRY(add_rows(m, b, b->seen, other, own, true, e->load, error));
-    return add_rows(m, b, b->right, other, own, false, e->store, error);
+    return add_rows(m, b, b->corrected, other, own, false, e->store, error);
 }
 
 /* Plans some steps of the box at once. Its source keeps the caller's layout. */
@@ -120,7 +120,8 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     const int count = aperiodic_shape_bands(m->s, &n->box, steps, bands);
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
-    /* Workspace end of the bands that run concurrently. */
+    /* tree->grids is the highest end of a grid in the workspace so far. It starts again for each
+     * band; `highest` keeps the maximum. concurrent_end: where concurrent bands end. */
     size_t highest = m->tree->grids, concurrent_end = used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
@@ -153,7 +154,7 @@ static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node
     return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
 }
 
-static bool is_direct(const stn_task *task) {
+static bool has_packed_layout(const stn_task *task) {
     const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
     const bool batches = task->in_batch_stride == packed.batch && task->out_batch_stride == packed.batch;
     if (task->alignment < 16 || (task->batch > 1 && !batches)) return false;
@@ -165,7 +166,7 @@ static bool is_direct(const stn_task *task) {
 }
 
 int aperiodic_tree_copies(const stn_task *task, uint64_t rounds) {
-    if (!is_direct(task)) return 2;
+    if (!has_packed_layout(task)) return 2;
     return task->in_place && rounds % 2 == 1;
 }
 
@@ -194,7 +195,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->box = *of;
     memcpy(n->origin, origin, sizeof n->origin);
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
-    const division d = aperiodic_cost_divide(m->s, m->r, m->l, of, steps, !parent);
+    const division d = aperiodic_cost_divide(m->s, m->costs, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
     for (int i = first_grid(m, &d, from); i < 2; i++) {
         n->place[i] = *m->used;
@@ -207,10 +208,10 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     return d.rest ? make_stage(m, n, d.rest, 1, depth, error) : STN_OK;
 }
 
-stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *r, const levels *l, tree *made,
+stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *costs, const levels *l, tree *made,
                                stn_error *error) {
     size_t used = 0;
-    const maker m = {plan, s, r, l, made, &used, 0};
+    const maker m = {plan, s, costs, l, made, &used, 0};
     const box whole = aperiodic_shape_whole(s);
     const stn_task *task = &plan->task;
     stn_grid_layout in = {.batch = task->in_batch_stride}, out = {.batch = task->out_batch_stride};
@@ -285,8 +286,8 @@ static stn_status store_edge(const job *j, const node *parent, const edge *e, co
     const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
     const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
     for (int i = 0; i < b->parts && e->store[i]; i++)
-        STN_TRY(
-            run_plan(j, e->store[i], result + b->right[i].at * across, after + b->right[i].from * there, NULL, error));
+        STN_TRY(run_plan(j, e->store[i], result + b->corrected[i].at * across, after + b->corrected[i].from * there,
+                         NULL, error));
     return STN_OK;
 }
 

@@ -61,7 +61,7 @@ typedef struct tree {
  * first round would overwrite its input; otherwise two. */
 int aperiodic_tree_copies(const stn_task *task, uint64_t rounds);
 /* Must be cleared even after an error. */
-stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *r, const levels *l, tree *made,
+stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *costs, const levels *l, tree *made,
                                stn_error *error);
 /* device: NULL on the host. */
 stn_status aperiodic_tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,

@@ -45,9 +45,9 @@ bool stn_extension_sides(const stn_task *task, int axis, stn_extension *extensio
 
 int64_t stn_extension_period(const stn_extension *e) {
     if (e->repeats) return e->n;
-    int64_t between = 2 * (e->n - 1) + e->beyond[0] + e->beyond[1];
-    if (between == 0) between = 1; /* one frozen point */
-    return e->sign[0] == e->sign[1] ? between : 2 * between;
+    int64_t period = 2 * (e->n - 1) + e->beyond[0] + e->beyond[1];
+    if (period == 0) period = 1; /* one frozen point */
+    return e->sign[0] == e->sign[1] ? period : 2 * period;
 }
 
 bool stn_extension_odd(const stn_extension *e) { return !e->repeats && (e->sign[0] < 0 || e->sign[1] < 0); }

@@ -13,7 +13,7 @@ typedef struct stn_layouts {
     stn_grid_layout in, out, work;
     size_t work_bytes; /* of the workspace grid; 0 if a single launch makes all steps */
 } stn_layouts;
-/* The same as a multiple of 256: in the workspace, that of the margins follows. */
+/* Rounded up to a multiple of 256: the workspace of the margins follows the grid. */
 static inline size_t stn_grid_bytes(const stn_layouts *at) {
     return (size_t)stn_round_up((int64_t)at->work_bytes, 256);
 }

@@ -295,8 +295,8 @@ static void divide(search *s, int rest, int stages) {
     }
 }
 
-/* Lines of at most 16 points, transformed by one butterfly: that of the last stage, if it may have
- * that radix, else that of the first stage. The other stage has radix 1. */
+/* Lines of at most 16 points, transformed by one butterfly: in the last stage, or, if the radix is
+ * too large for it, in the first stage. The other stage has radix 1. */
 static void divide_short(search *s, int points) {
     s->now.stages = 2;
     s->now.radix[0] = points > s->needs->last ? points : 1;

@@ -48,13 +48,13 @@ typedef struct stn_shared_fft_needs {
 
 /* Whether n is 2^a 3^b 5^c 7^d. */
 bool stn_shared_fft_is_smooth(int64_t n);
-/* Approximate arithmetic instructions for each point of a line of a good length, with the best
+/* Approximate arithmetic instructions for each point of a line of n points (smooth), with the best
  * radices of the fewest stages. */
 double stn_shared_fft_work(int64_t n);
 /* The largest number of points of a line that fits one block. */
 int64_t stn_shared_fft_most_points(bool wide, size_t shared);
-/* Fills *line, with fewer lines than requested if shared memory is short. `points` must be good and
- * at most stn_shared_fft_most_points. The last results are cached, because a search takes
+/* Fills *line, with fewer lines than requested if shared memory is short. `points` must be smooth
+ * and at most stn_shared_fft_most_points. The last results are cached, because a search takes
  * milliseconds and a plan's estimates repeat the same requests. */
 void stn_shared_fft_make(struct stn_search_cache *cache, int points, const stn_shared_fft_needs *needs,
                          stn_shared_fft *line);

@@ -39,8 +39,8 @@ bool stn_symbol_mirrored(const stn_symbol *symbol, const stn_task *task);
  * the number of doubles; to may be NULL. */
 size_t stn_symbol_angles(const stn_symbol *symbol, double *to);
 
-/* The largest |K| on the periodic domain: exact where that is small, otherwise over all
- * frequencies. */
+/* The largest |K| on the periodic domain; if the domain is large, an upper bound: the largest over
+ * all real frequencies. */
 double stn_symbol_largest(const stn_task *task, const int64_t length[3]);
 /* The threshold of 1 - |K| beyond which |K|^steps is below 2^-bits of the largest: such modes have
  * decayed. At most 0 if no mode decays. */

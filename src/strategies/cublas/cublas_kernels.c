@@ -28,7 +28,7 @@ cublas_axes cublas_axes_of(const stn_layer *layer) {
     for (int axis = 0; axis < 3; axis++) {
         a.n[axis] = (int)layer->n[axis];
         a.modes[axis] = (int)layer->modes[axis];
-        a.first[axis] = (int)layer->first[axis];
+        a.first[axis] = (int)layer->lowest[axis];
     }
     a.length = (int)(layer->real ? layer->n[2] / 2 + 1 : layer->n[2]);
     a.spectrum = (int)stn_layer_spectrum(layer);

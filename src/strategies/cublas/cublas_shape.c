@@ -7,7 +7,7 @@
 
 bool cublas_can_be_straight(const stn_layer *layer) {
     return layer->shared && layer->pass != STN_PASS_BACKWARD_WEIGHTS && layer->n[0] == 1 && layer->n[1] == 1 &&
-           layer->first[2] == 0;
+           layer->lowest[2] == 0;
 }
 
 cublas_shape cublas_shape_of(const stn_layer *layer, const stn_candidate *candidate) {

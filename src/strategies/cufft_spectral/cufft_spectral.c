@@ -22,7 +22,7 @@ typedef struct cufft_spectral_state {
     cufft_spectral_shape shape;
     cufft_spectral_multiply multiply;
     stn_cufft_plan *forward, *back[2];
-    struct stn_kernel *in, *out; /* that copy grids; NULL if cuFFT accesses them directly */
+    struct stn_kernel *in, *out; /* copy grids; NULL if cuFFT accesses the grids directly */
     int version;
     size_t own; /* bytes of workspace for cuFFT; the spectra follow */
 } cufft_spectral_state;

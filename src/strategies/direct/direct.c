@@ -16,7 +16,7 @@
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/common/rounded_weights.h"
 #include "strategies/direct/direct_kernel.h"
 #include "strategies/direct/direct_skew.h"
@@ -36,8 +36,8 @@ typedef struct pass {
 } pass;
 
 typedef struct direct_state {
-    /* full: every launch but perhaps the last. remainder: the last launch, which makes the
-     * remaining steps. */
+    /* full: launches of the candidate's steps. remainder: the last launch, if fewer steps are left
+     * for it. */
     pass full, remainder;
     bool has_remainder;
     stn_layouts at;
@@ -90,7 +90,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         direct_time_cost(task, machine, &shape, result);
     else
         direct_cost(task, machine, &shape, result);
-    stn_launch_loop_add_copy(task, machine, result->launches, result);
+    stn_ping_pong_add_copy(task, machine, result->launches, result);
     result->error = stn_error_stepping(task);
     result->stepping = true;
 }
@@ -264,7 +264,7 @@ static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_l
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, run, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -1,7 +1,7 @@
 /* The params.cuh of the direct kernels, their arguments, and their shapes as text. */
 #ifndef STN_STRATEGIES_DIRECT_DIRECT_KERNEL_H
 #define STN_STRATEGIES_DIRECT_DIRECT_KERNEL_H
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/direct/direct_shape.h"
 
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params);

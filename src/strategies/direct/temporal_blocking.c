@@ -215,9 +215,9 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     return l->iterations * (whole * full + rest + last) / machine->clock;
 }
 
-/* Seconds that an iteration of a 3D tile at a side takes longer, unless the side is fixed: its
- * points are copied one by one from the indices that they fold to. Measured on grids of 78 x 205 x
- * 378 to 787 x 151 x 461 points with 7 to 27 taps. */
+/* Seconds by which an iteration of a 3D tile takes longer at a side that is not fixed, because
+ * points past the side are copied one by one from the indices to which they fold. Measured on grids
+ * of 78 x 205 x 378 to 787 x 151 x 461 points with 7 to 27 taps. */
 static double side_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);

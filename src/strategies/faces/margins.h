@@ -8,7 +8,7 @@
  * This header is the folder's only interface: strategies include nothing else of it. */
 #ifndef STN_STRATEGIES_FACES_MARGINS_H
 #define STN_STRATEGIES_FACES_MARGINS_H
-#include "strategies/common/fused.h"
+#include "strategies/common/launches.h"
 #include "strategies/faces/interior.h"
 
 /* Seconds of the margins of one launch of f steps; 0 when there are none. `early`: their launch
@@ -24,7 +24,7 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
 double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves);
 
 typedef struct stn_faces stn_faces;
-/* For a run of plan->task in so many launches, of one or two lengths (common/fused.h). *faces is
+/* For a run of plan->task in so many launches, of one or two lengths (common/launches.h). *faces is
  * NULL when there are no margins; the calls below accept NULL. Errors: those of stn_kernel_get,
  * memory, driver. */
 stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces **faces, stn_error *error);

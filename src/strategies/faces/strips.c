@@ -203,11 +203,11 @@ static stn_status scatter(const stn_task *task, const faces_strips *strips, cons
 
 stn_status faces_strips_run(const stn_plan *plan, const faces_strips *strips, const stn_fused_launch *l,
                             stn_error *error) {
-    unsigned char *before = l->margins, *after = before + strips->grid, *between = after + strips->grid;
+    unsigned char *before = l->margins, *after = before + strips->grid, *workspace = after + strips->grid;
     for (size_t i = 0; i < strips->count; i++) {
         const strip *s = &strips->list[i];
         STN_TRY(gather(&plan->task, strips, s, l, before, error));
-        STN_TRY(stn_plan_execute_with(s->plan, before, after, between, l->stream, error));
+        STN_TRY(stn_plan_execute_with(s->plan, before, after, workspace, l->stream, error));
         STN_TRY(scatter(&plan->task, strips, s, l, after, error));
     }
     return STN_OK;

@@ -12,7 +12,7 @@
  * scatter. */
 #ifndef STN_STRATEGIES_FACES_STRIPS_H
 #define STN_STRATEGIES_FACES_STRIPS_H
-#include "strategies/common/fused.h"
+#include "strategies/common/launches.h"
 #include "strategies/faces/interior.h"
 
 typedef struct faces_strips faces_strips;

@@ -26,7 +26,7 @@ typedef struct fft_pass {
     bool only_real; /* the pass only converts a half spectrum, without a transform */
     bool inverse;
     int64_t outer;  /* M: outputs are multiplied by w_M^(k * index of a loop); 0: not */
-    int outer_loop; /* which loop */
+    int outer_loop; /* the loop of that index */
     double scale;
     int cosine; /* type of a cosine or sine transform, 2 or 3; 0: it is a Fourier transform */
     bool sine, orthogonal;

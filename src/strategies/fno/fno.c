@@ -14,7 +14,8 @@
 
 static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                          stn_estimate *sum) {
-    if (stage->kind == FNO_MODES) return fno_modes_cost(&stage->modes, numbers, &at->modes_shape, machine, sum);
+    if (stage->kind == FNO_MODE_PRODUCT)
+        return fno_mode_product_cost(&stage->mode_product, numbers, &at->mode_product_shape, machine, sum);
     if (stage->kind == FNO_SUM) return fno_sum_cost(&stage->sum, numbers, machine, sum);
     return fno_stage_pass_cost(&stage->pass, at, numbers, machine, sum);
 }
@@ -64,8 +65,9 @@ static stn_status upload_twiddles(stn_plan *plan, fno_state *state, stn_error *e
 static stn_status prepare_stage(stn_kernel_set *kernels, const fno_stage *stage, stage_state *at, fno_numbers numbers,
                                 stn_error *error) {
     if (stage->kind == FNO_SUM) return fno_sum_prepare(kernels, &stage->sum, numbers, &at->kernel, error);
-    if (stage->kind == FNO_MODES)
-        return fno_modes_prepare(kernels, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
+    if (stage->kind == FNO_MODE_PRODUCT)
+        return fno_mode_product_prepare(kernels, &stage->mode_product, numbers, &at->mode_product_shape, &at->kernel,
+                                        error);
     if (at->by == BY_DENSE_PRODUCT)
         return fno_dense_prepare(kernels, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
     if (at->by == BY_DIRECT_SUMS)
@@ -117,9 +119,9 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
     const void *from = read_at(state, run, stage->from);
     void *to = write_at(state, run, stage->to), *stream = run->stream;
     if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, state->numbers, from, to, stream, error);
-    if (stage->kind == FNO_MODES)
-        return fno_modes_launch(at->kernel, &stage->modes, state->numbers, &at->modes_shape, from,
-                                read_at(state, run, stage->right), to, stream, error);
+    if (stage->kind == FNO_MODE_PRODUCT)
+        return fno_mode_product_launch(at->kernel, &stage->mode_product, state->numbers, &at->mode_product_shape, from,
+                                       read_at(state, run, stage->right), to, stream, error);
     const fno_pointers pointers = {.in = from,
                                    .out = to,
                                    .weights = run->weights,
@@ -151,8 +153,8 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
         stn_text_printf(text, "a sum");
         return;
     }
-    if (stage->kind == FNO_MODES) {
-        const fno_modes_shape *shape = &state->stage[i].modes_shape;
+    if (stage->kind == FNO_MODE_PRODUCT) {
+        const fno_mode_product_shape *shape = &state->stage[i].mode_product_shape;
         stn_text_printf(text, "products of %d matri%s a block", shape->together, shape->together == 1 ? "x" : "ces");
         return;
     }

@@ -19,9 +19,9 @@ static fno_numbers numbers_of(const stn_layer *layer) {
 static bool counts_fit(const fno_stage *stage, const stage_state *state, const stn_machine *machine) {
     int64_t each = 0, blocks;
     if (stage->kind == FNO_SUM) return fno_sum_blocks(&stage->sum) <= INT32_MAX;
-    if (stage->kind == FNO_MODES) {
-        const fno_modes *m = &stage->modes;
-        blocks = fno_modes_blocks(m, &state->modes_shape);
+    if (stage->kind == FNO_MODE_PRODUCT) {
+        const fno_mode_product *m = &stage->mode_product;
+        blocks = fno_mode_product_blocks(m, &state->mode_product_shape);
         return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
     }
     const fno_pass *pass = &stage->pass;
@@ -77,7 +77,8 @@ bool fno_find(const stn_layer *layer, const stn_candidate *candidate, const stn_
     for (int i = 0; i < state->route.count; i++) {
         const fno_stage *stage = &state->route.stage[i];
         stage_state *at = &state->stage[i];
-        if (stage->kind == FNO_MODES) fno_modes_shape_for(&stage->modes, state->numbers, machine, &at->modes_shape);
+        if (stage->kind == FNO_MODE_PRODUCT)
+            fno_mode_product_shape_for(&stage->mode_product, state->numbers, machine, &at->mode_product_shape);
         if (stage->kind == FNO_PASS &&
             !shape_pass(&stage->pass, state->numbers, candidate->values[WAY], machine, at, reason, size))
             return false;
@@ -131,9 +132,10 @@ static bool is_valid(const stn_layer *layer, const stn_machine *machine, const s
 /* Candidates: all fusions in the default way; then the other ways, with full fusion or without
  * fusion. */
 size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
-                                  {FNO_APART, DEFAULT_WAY}, {FNO_ALL, SPLIT},        {FNO_ALL, SPLIT_IN_TWO},
-                                  {FNO_ALL, FEW_MODES},     {FNO_APART, DENSE},      {FNO_APART, FEW_MODES}};
+    static const int ways[][2] = {
+        {FNO_FUSE_ALL, DEFAULT_WAY},  {FNO_FUSE_BACK, DEFAULT_WAY}, {FNO_FUSE_FORWARD, DEFAULT_WAY},
+        {FNO_FUSE_NONE, DEFAULT_WAY}, {FNO_FUSE_ALL, SPLIT},        {FNO_FUSE_ALL, SPLIT_IN_TWO},
+        {FNO_FUSE_ALL, FEW_MODES},    {FNO_FUSE_NONE, DENSE},       {FNO_FUSE_NONE, FEW_MODES}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         const stn_candidate candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}};

@@ -20,7 +20,7 @@ typedef struct stage_state {
     fno_line_shape shape;
     fno_dense_shape dense_shape;
     fno_few_shape few_shape;
-    fno_modes_shape modes_shape; /* of a product per mode */
+    fno_mode_product_shape mode_product_shape; /* of a product per mode */
     struct stn_kernel *kernel;
     size_t twiddles; /* byte offset of the stage's table in fno_state.twiddles */
 } stage_state;

@@ -112,7 +112,7 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
                       const stn_machine *machine, stn_estimate *sum) {
     const double store = (double)stn_dtype_size(numbers.dtype) * (double)per_point(pass),
                  cell = (double)fno_complex_bytes(numbers);
-    const double point = pass->forward ? (pass->store_in ? store : cell) : pass->store_out ? store : cell;
+    const double point = pass->forward ? (pass->in_is_dtype ? store : cell) : pass->out_is_dtype ? store : cell;
     const double lines = (double)pass->items * (double)pass->channels;
     const double bytes = lines * ((double)pass->n * point * (pass->added ? 2 : 1) + (double)pass->modes * cell);
     const double blocks = (double)fno_dense_blocks(pass, shape), steps = (double)steps_of(pass),

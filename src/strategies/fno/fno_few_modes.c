@@ -113,7 +113,7 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
                     stn_estimate *sum) {
     const double store = (double)stn_dtype_size(numbers.dtype) * (pass->real ? 1 : 2),
                  cell = (double)fno_complex_bytes(numbers);
-    const double point = (pass->forward ? pass->store_in : pass->store_out) ? store : cell;
+    const double point = (pass->forward ? pass->in_is_dtype : pass->out_is_dtype) ? store : cell;
     const double channels = (double)pass->items * (double)pass->channels, f = frequencies_of(pass, shape);
     const double bytes = channels * ((double)pass->n * point * (pass->added ? 2 : 1) + (double)pass->modes * cell);
     const double blocks = (double)fno_few_blocks(pass, shape), each = (double)shape->threads * shape->lines;

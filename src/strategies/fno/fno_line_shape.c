@@ -53,7 +53,7 @@ static void shorten_first_radix(int64_t n, bool wide, int point, stn_shared_fft 
 }
 /* Bytes of a point in memory, for a pass without the product. */
 static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
-    const bool stored = pass->forward ? pass->store_in : pass->store_out;
+    const bool stored = pass->forward ? pass->in_is_dtype : pass->out_is_dtype;
     return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_complex_bytes(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
@@ -273,8 +273,8 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_s
                      stn_estimate *sum) {
     const double cell = (double)fno_complex_bytes(numbers), items = (double)pass->items;
     const double store = (double)stn_dtype_size(numbers.dtype) * (pass->real ? 1 : 2);
-    const double in = pass->forward ? (double)pass->n * (pass->store_in ? store : cell) : (double)pass->modes * cell;
-    const double out = pass->back ? (double)pass->n * (pass->store_out ? store : cell) : (double)pass->modes * cell;
+    const double in = pass->forward ? (double)pass->n * (pass->in_is_dtype ? store : cell) : (double)pass->modes * cell;
+    const double out = pass->back ? (double)pass->n * (pass->out_is_dtype ? store : cell) : (double)pass->modes * cell;
     const double bytes = items * ((double)pass->channels * in + (double)pass->outputs * (pass->added ? 2 : 1) * out);
     const double again = pass->product ? 0
                                        : rates.parted * (accesses(pass, numbers, shape) - 1) * items *

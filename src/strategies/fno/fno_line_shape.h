@@ -17,11 +17,12 @@ typedef struct fno_pass {
     int64_t n, modes, low; /* of the axis: points; retained modes, from frequency -low on */
     bool real;             /* points are real */
     bool forward, product, back;
-    bool store_in, store_out; /* input, output: in the layer's type; else in the arithmetic type */
-    bool conjugate;           /* weights are conjugated */
+    bool in_is_dtype, out_is_dtype; /* the layer's dtype, else the arithmetic type */
+    bool conjugate;                 /* weights are conjugated */
     /* in a gradient's half spectrum, modes that represent two frequencies count twice */
     bool doubled;
-    int bias;   /* 0: none, 1: by channel, 2: by item of the inner loop */
+    /* one for each channel, or for each item of the inner loop */
+    enum { FNO_NO_BIAS, FNO_BIAS_BY_CHANNEL, FNO_BIAS_BY_ITEM } bias;
     bool added; /* adds the skip product, which is in the output array */
     stn_activation activation;
     int64_t items, inner, channels, outputs;

@@ -57,8 +57,8 @@ void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params
     const char *real = fno_wide(numbers) ? "double" : "float";
     stn_params_begin_for(params, numbers.dtype);
     put_pass_params(pass, numbers, params);
-    stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
-    stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
+    stn_params_type(params, "FNO_FROM", pass->in_is_dtype ? store[numbers.dtype] : real);
+    stn_params_type(params, "FNO_TO", pass->out_is_dtype ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_FACTOR", fno_factor(numbers));
     stn_params_int(params, "FNO_PARTS", numbers.parts);
     stn_params_int(params, "FNO_CHUNKS_IN", !pass->forward && pairs_are_aligned(&pass->in, pass->channels));

@@ -9,7 +9,7 @@
 #ifndef STN_STRATEGIES_FNO_FNO_ROUTE_H
 #define STN_STRATEGIES_FNO_FNO_ROUTE_H
 #include "problem/fourier_layer.h"
-#include "strategies/fno/fno_modes.h"
+#include "strategies/fno/fno_mode_product.h"
 #include "strategies/fno/fno_pass.h"
 #include "strategies/fno/fno_sum.h"
 
@@ -17,7 +17,7 @@ enum { FNO_STAGES = 12 };
 
 /* Which transforms of the first axis are fused with the product (the steps of the TurboFNO
  * paper). */
-typedef enum fno_fusion { FNO_APART, FNO_FORWARD, FNO_BACK, FNO_ALL, FNO_FUSIONS } fno_fusion;
+typedef enum fno_fusion { FNO_FUSE_NONE, FNO_FUSE_FORWARD, FNO_FUSE_BACK, FNO_FUSE_ALL, FNO_FUSIONS } fno_fusion;
 
 /* Where a stage reads and writes: arrays of the execution, and three parts of the workspace. */
 typedef enum fno_place {
@@ -35,9 +35,10 @@ typedef enum fno_place {
 } fno_place;
 
 typedef struct fno_stage {
-    enum { FNO_PASS, FNO_MODES, FNO_SUM } kind; /* along an axis; product per mode or point; sum */
+    /* along an axis; product for each mode or point; sum */
+    enum { FNO_PASS, FNO_MODE_PRODUCT, FNO_SUM } kind;
     fno_pass pass;
-    fno_modes modes;
+    fno_mode_product mode_product;
     fno_sum sum;
     fno_place from, right, to; /* right: second factor of a product */
 } fno_stage;

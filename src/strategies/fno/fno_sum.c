@@ -40,7 +40,7 @@ static size_t number(fno_numbers numbers) { return fno_complex_bytes(numbers) / 
 
 stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numbers numbers, const void *in, void *out,
                           void *stream, stn_error *error) {
-    sum_arguments a = {.in = (const char *)in + (size_t)sum->first * number(numbers), .out = out};
+    sum_arguments a = {.in = (const char *)in + (size_t)sum->offset * number(numbers), .out = out};
     a.stride = sum->stride, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
     return stn_kernel_launch(kernel, fno_sum_blocks(sum), THREADS, 0, &a, stream, error);
 }

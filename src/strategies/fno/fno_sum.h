@@ -4,10 +4,10 @@
 #define STN_STRATEGIES_FNO_FNO_SUM_H
 #include "strategies/fno/fno_pass.h"
 
-/* In numbers: out[i] = sum over j of in[first + i / per * stride + i % per + j * step]. The input
+/* In numbers: out[i] = sum over j of in[offset + i / per * stride + i % per + j * step]. The input
  * is in the arithmetic type, the output in the layer's type. */
 typedef struct fno_sum {
-    int64_t first, stride, step, terms, outputs;
+    int64_t offset, stride, step, terms, outputs;
     int per;
 } fno_sum;
 

@@ -30,7 +30,7 @@ typedef struct fused_reads {
     stn_system_reads reads;
     /* -1: the assignment does not read the array. */
     int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2];
-    /* By assignment: operations, values that a point reads, arrays that it reads. */
+    /* By assignment, at a point: numbers of operations, of values read, and of arrays read. */
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */

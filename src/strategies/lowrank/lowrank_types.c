@@ -103,8 +103,8 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
     for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }
 
-/* Each launch smooths the rounding errors of the previous ones, so they hardly grow; with taps that
- * do not smooth they grow like the root of the number of launches, as they do on few points. */
+/* Each launch smooths the rounding errors of the previous ones, so they hardly grow. With taps that
+ * do not smooth, or on few points, they grow like the root of the number of launches. */
 static double accumulated_error(const stn_task *task, double launches) {
     const double left = smoothing(task);
     return sqrt(stn_rounding_accumulated(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));

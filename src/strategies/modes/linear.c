@@ -149,7 +149,7 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
     for (int e = 0; e < system->nequations; e++)
         for (int side = 0; side < 2; side++)
             if (system->equations[e].reach[axis][side] > reach) reach = system->equations[e].reach[axis][side];
-    if (!reach) return true; /* its sides are never read */
+    if (!reach) return true; /* the sides of the axis are never read */
     for (int f = 0; f < system->nfields; f++) wraps += system->fields[f].side[axis][0].kind == STN_WRAP;
     if (wraps == system->nfields) return true;
     bool twice = false;

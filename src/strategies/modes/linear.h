@@ -57,7 +57,7 @@ typedef struct modes_linear {
     modes_stencil *stencils;
     int *term;         /* of each term, the offset along the last axis */
     int *operation_of; /* of each node; -1: it is constant */
-    /* The operation that is assigned to each field; -1: a constant is. */
+    /* The operation that is assigned to each field; -1: a constant is assigned. */
     int root[STN_SYSTEM_MAX_FIELDS];
     int root_node[STN_SYSTEM_MAX_FIELDS]; /* of each field, the node that is assigned to it */
     int reach[3];                         /* the largest offset of a stencil along each axis */

@@ -1,7 +1,7 @@
-/* The functions of lanes.h for one instruction set. Included once for each, with
- *   SET     its name,
- *   TARGET  the attribute that its functions have,
- *   BYTES   those of a vector. */
+/* The functions of lanes.h for one instruction set. Included once for each set, with
+ *   SET     the set's name,
+ *   TARGET  the attribute of functions that use the set,
+ *   BYTES   the size of a vector in bytes. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)

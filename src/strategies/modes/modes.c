@@ -77,7 +77,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
             frequencies *= axis == 2 || l.even[axis] ? halved : length;
         }
         const double w = l.width, batch = (double)task->batch, all = (double)task->steps * (double)task->states;
-        const double chunk = (double)modes_chunk(task), chunks = all / chunk, fields = task->system->nfields;
+        const double chunk = (double)modes_steps_per_state(task), chunks = all / chunk, fields = task->system->nfields;
         const double back = (task->stack ? (double)task->states * fields : w) +
                             (task->nreceivers ? all / (double)task->record_every * fields : 0);
         const double bits = log2(chunk), wide = task->dtype == STN_F64 ? rates.product : 2;
@@ -139,7 +139,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (!state || (!on_device && !state->pool)) return;
     const modes_linear *l = on_device ? modes_device_linear(plan) : &state->passes.linear;
     const int threads = on_device ? 0 : stn_pool_threads(state->pool), rank = plan->system.rank;
-    const uint64_t chunk = modes_chunk(&plan->system), chunks = plan->system.steps * plan->system.states / chunk;
+    const uint64_t chunk = modes_steps_per_state(&plan->system),
+                   chunks = plan->system.steps * plan->system.states / chunk;
     if (format == STN_JSON) {
         for (int axis = 3 - rank; axis < 3; axis++) stn_json_integer(text, names[axis], l->axis[axis].length);
         stn_json_integer(text, "matrix", l->width);

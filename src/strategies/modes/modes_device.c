@@ -45,9 +45,9 @@ typedef struct grid_arguments {
     int64_t n[3], length[3], row, grid, grids, rows, chunks;
 } grid_arguments;
 
-/* FORWARD and INVERSE transform all arrays in place, or (direct) between one of the caller's
- * arrays, with its batch, and its spectra. DIFFERENCES transforms one array of differences in
- * place. */
+/* FORWARD and INVERSE transform all arrays in place, or, if uses_callers_arrays, between one of the
+ * caller's arrays, with its batch, and its spectra. DIFFERENCES transforms one array of differences
+ * in place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
 typedef struct modes_device_state {
@@ -56,7 +56,7 @@ typedef struct modes_device_state {
     bool by_lines;
     modes_lines lines;
     modes_power power;
-    bool direct;                     /* transforms read and write the caller's arrays */
+    bool uses_callers_arrays;        /* transforms read and write them */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
     stn_kernel *load, *store;
     stn_system_points receivers;
@@ -78,11 +78,11 @@ static size_t number_bytes(const modes_linear *l) {
 static size_t spectra_bytes(const modes_linear *l) { return (size_t)l->width * number_bytes(l); }
 
 /* Are the spectra of some state needed after it was transformed back? */
-static bool has_stage(const stn_system_task *task) { return modes_chunk(task) < task->steps * task->states; }
+static bool has_stage(const stn_system_task *task) { return modes_steps_per_state(task) < task->steps * task->states; }
 
 /* ---- transforms ----------------------------------------------------------------------------- */
 
-/* The alignment of the arrays of a direct transform: states of a stack follow each other without
+/* The alignment of the caller's arrays in transforms: states of a stack follow each other without
  * gaps, and so do the spectra of numbers of the state. */
 static int alignment_of(const modes_linear *l) {
     const int64_t level = l->task->stack ? (int64_t)level_bytes(l->task) : ALIGNED, number = (int64_t)number_bytes(l);
@@ -91,10 +91,10 @@ static int alignment_of(const modes_linear *l) {
 
 /* Whether transforms read and write the caller's arrays; transforms of real data access pairs of
  * numbers. */
-static bool is_direct(const modes_linear *l) {
-    bool direct = l->task->dtype != STN_F16 && alignment_of(l) >= 2 * (int)stn_dtype_size(inner_of(l->task));
-    for (int axis = 0; axis < 3; axis++) direct = direct && !l->axis[axis].mirrored;
-    return direct;
+static bool uses_callers_arrays(const modes_linear *l) {
+    bool fits = l->task->dtype != STN_F16 && alignment_of(l) >= 2 * (int)stn_dtype_size(inner_of(l->task));
+    for (int axis = 0; axis < 3; axis++) fits = fits && !l->axis[axis].mirrored;
+    return fits;
 }
 
 /* How often an execution runs a transform. */
@@ -102,16 +102,16 @@ static double times_of(const modes_linear *l, int which) {
     const stn_system_task *task = l->task;
     const double states = (double)task->states, fields = task->system->nfields;
     const double records = task->nreceivers ? (double)task->steps * states / (double)task->record_every : 0;
-    if (which == DIFFERENCES) return is_direct(l) ? l->width - fields : 0;
-    if (!is_direct(l)) return which == FORWARD ? 1 : states + records;
+    if (which == DIFFERENCES) return uses_callers_arrays(l) ? l->width - fields : 0;
+    if (!uses_callers_arrays(l)) return which == FORWARD ? 1 : states + records;
     return which == FORWARD ? fields : states * l->width + records * fields;
 }
 
 static stn_status make_fft(const modes_linear *l, int which, stn_fft *fft, stn_error *error) {
-    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES;
-    const int64_t grids = l->task->batch * (direct ? 1 : l->width);
+    const bool callers = uses_callers_arrays(l), dense = callers && which != DIFFERENCES;
+    const int64_t grids = l->task->batch * (callers ? 1 : l->width);
     const modes_layout layout = {
-        .inverse = which == INVERSE, .in_place = !dense, .dense = dense, .alignment = direct ? alignment_of(l) : 0};
+        .inverse = which == INVERSE, .in_place = !dense, .dense = dense, .alignment = callers ? alignment_of(l) : 0};
     return modes_transform(l, inner_of(l->task), layout, grids, 1, fft, error);
 }
 
@@ -129,8 +129,9 @@ static size_t lines_bytes(const modes_linear *l) { return is_plane(l) ? modes_pl
 /* Whether passes along lines serve the system: a state that is not kept, of arrays that are not
  * converted. */
 static bool fits_lines(const modes_linear *l, const stn_machine *machine) {
-    return modes_chunk(l->task) == l->task->steps * l->task->states && !l->task->nreceivers && !l->task->stack &&
-           is_direct(l) && (is_plane(l) ? modes_plane_fits(l, machine) : modes_lines_fit(l, machine));
+    return modes_steps_per_state(l->task) == l->task->steps * l->task->states && !l->task->nreceivers &&
+           !l->task->stack && uses_callers_arrays(l) &&
+           (is_plane(l) ? modes_plane_fits(l, machine) : modes_lines_fit(l, machine));
 }
 
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -207,12 +208,12 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     }
     const stn_system_task *task = l->task;
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
-    const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
+    const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_steps_per_state(task);
     const double differences = times_of(l, DIFFERENCES);
     const double flops = modes_power_flops(l);
     /* Passes of modes_grid, and their bytes. */
-    const double moves = is_direct(l) ? (differences > 0) : 1 + times_of(l, INVERSE);
-    const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
+    const double moves = uses_callers_arrays(l) ? (differences > 0) : 1 + times_of(l, INVERSE);
+    const double moved = uses_callers_arrays(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
     for (int axis = 0; axis < 3; axis++) points *= (double)l->axis[axis].length;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
@@ -264,7 +265,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
     stn_params_int(&params, "MODES_STORES", !loads);
-    stn_params_int(&params, "MODES_FROM", is_direct(l));
+    stn_params_int(&params, "MODES_FROM", uses_callers_arrays(l));
     stn_params_ints(&params, "MODES_BEYOND", mirror_distance, 3);
     stn_params_ints(&params, "MODES_SIGN", sign, 6 * (size_t)system->nfields);
     stn_params_int(&params, "MODES_RUN", run_along(n));
@@ -308,18 +309,19 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     modes_linear *l = &state->linear;
     char reason[160];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    state->chunk = modes_chunk(&plan->system);
+    state->chunk = modes_steps_per_state(&plan->system);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
-    state->direct = is_direct(l);
+    state->uses_callers_arrays = uses_callers_arrays(l);
     state->by_lines = plan->candidate.values[0] != 0;
     if (state->by_lines) {
         plan->workspace_size = lines_bytes(l);
         return is_plane(l) ? modes_plane_make(plan, l, &state->lines, error)
                            : modes_lines_make(plan, l, &state->lines, error);
     }
-    if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
-    if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
+    if (!state->uses_callers_arrays || times_of(l, DIFFERENCES) > 0)
+        STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
+    if (!state->uses_callers_arrays) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
     STN_TRY(modes_power_make(plan, l, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
@@ -375,7 +377,7 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const void *const *in = r->run->system->in;
     if (r->state->load) STN_TRY(move(r, true, in, spectrum, error));
-    if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
+    if (!r->state->uses_callers_arrays) return transform(r, FORWARD, spectrum, spectrum, error);
     for (int f = 0; f < l->task->system->nfields; f++)
         for (int level = l->task->system->fields[f].levels - 1; level >= 0; level--) {
             const int i = l->first[f] + level;
@@ -386,10 +388,10 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
 }
 
 /* Stores to the arrays that are not NULL. back: the spectra are transformed back in place before,
- * where transforms are not direct. */
+ * unless uses_callers_arrays. */
 static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
     const modes_linear *l = &r->state->linear;
-    if (!r->state->direct) {
+    if (!r->state->uses_callers_arrays) {
         if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
         return move(r, false, out, spectrum, error);
     }
@@ -433,7 +435,7 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     for (uint64_t done = pass.steps; done <= all; done += pass.steps) {
         const bool records = task->nreceivers && done % task->record_every == 0, stores = done % task->steps == 0;
         pass.keeps = (records || stores) && done < all;
-        pass.levels = (records || stores) && r.state->direct;
+        pass.levels = (records || stores) && r.state->uses_callers_arrays;
         pass.to = pass.keeps ? at(&r, r.state->stage) : pass.spectrum;
         STN_TRY(modes_power_run(&r.state->power, l, run->system->numbers, &pass, run->stream, error));
         pass.scale = 1;

@@ -79,15 +79,15 @@ static void lay_out(modes_passes *p, int threads) {
     for (int f = 0; f < task->system->nfields; f++) levels = (int)stn_max(levels, task->system->fields[f].levels);
     for (int i = 0; i < 2; i++)
         p->rows[i] = p->linear.even[i] ? p->linear.axis[i].length / 2 + 1 : p->linear.axis[i].length;
-    p->chunks = stn_div_up(half, PIECE);
-    p->shares = (int)stn_min(threads > 1 ? SHARES * threads : 1, p->rows[0] * p->rows[1] * p->chunks);
+    p->row_pieces = stn_div_up(half, PIECE);
+    p->shares = (int)stn_min(threads > 1 ? SHARES * threads : 1, p->rows[0] * p->rows[1] * p->row_pieces);
     terms =
         (size_t)(p->linear.reach[0] + p->linear.reach[1] + 2 + p->linear.nterms + p->lanes->lanes) * sizeof(modes_pair);
     p->constants = rounded((size_t)task->system->nnodes * sizeof(double));
     p->spectra = rounded((size_t)(task->batch * p->linear.width * p->grid) * 2 * sizeof(double));
     p->stage = p->inverse_one ? rounded((size_t)(task->batch * levels * p->grid) * 2 * sizeof(double)) : 0;
-    p->per_piece = stn_div_up(stn_div_up(half, p->chunks), p->lanes->lanes);
-    p->powers = (size_t)(p->rows[0] * p->rows[1] * p->chunks * p->per_piece) * p->lanes->power_bytes(&p->linear);
+    p->per_piece = stn_div_up(stn_div_up(half, p->row_pieces), p->lanes->lanes);
+    p->powers = (size_t)(p->rows[0] * p->rows[1] * p->row_pieces * p->per_piece) * p->lanes->power_bytes(&p->linear);
     p->powers = modes_keeps_powers(&p->linear, (double)p->powers) ? rounded(p->powers) : 0;
     p->scratch = rounded(p->lanes->scratch(&p->linear)) + rounded(terms);
     for (int i = 0; i < 2; i++) {
@@ -97,7 +97,7 @@ static void lay_out(modes_passes *p, int threads) {
     p->shared = (size_t)stn_max((int64_t)rounded(transforms), (int64_t)(p->scratch * (size_t)p->shares));
 }
 
-uint64_t modes_chunk(const stn_system_task *task) {
+uint64_t modes_steps_per_state(const stn_system_task *task) {
     uint64_t a = task->steps, b = task->nreceivers ? task->record_every : a;
     while (b) {
         const uint64_t rest = a % b;
@@ -114,14 +114,14 @@ double modes_spectra_bytes(const modes_linear *l) {
 
 bool modes_keeps_powers(const modes_linear *l, double bytes) {
     const stn_system_task *task = l->task;
-    const uint64_t chunk = modes_chunk(task);
-    return chunk > 0 && task->steps * task->states / chunk > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
+    const uint64_t steps = modes_steps_per_state(task);
+    return steps > 0 && task->steps * task->states / steps > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
 }
 
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {
     char reason[160];
     p->lanes = modes_lanes_best();
-    p->chunk = modes_chunk(task);
+    p->steps_per_state = modes_steps_per_state(task);
     if (!modes_analyse(task, &p->linear, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     for (int axis = 0; axis < 3; axis++) STN_TRY(modes_roots_make(p->linear.axis[axis].length, &p->roots[axis], error));
@@ -151,7 +151,7 @@ typedef struct pass {
     const stn_system_arrays *arrays;
     double *constants, *spectra, *stage;
     char *powers, *shared;
-    bool again; /* the powers of the previous chunk are used again */
+    bool again; /* the powers of the previous state are used again */
     int64_t pieces, shares;
     int field;      /* the field that is stored; -1: all */
     uint64_t state; /* the state of a stack that is stored next */
@@ -176,18 +176,19 @@ static void write_row(stn_dtype dtype, void *to, int64_t at, int64_t n, const do
         for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[at + i] = stn_float_to_half((float)from[i]);
 }
 
-/* The row `row` of grid `grid` of number `first` of the state. */
+/* Row `row` of number `first` of the state, in grid `grid` of the batch. */
 static double *row_at(const modes_passes *p, double *numbers, int64_t first, int64_t grid, int64_t row) {
     return numbers + 2 * ((first * p->linear.task->batch + grid) * p->grid + row * p->pitch);
 }
 
-/* Reads rows of the extended grids, and replaces the levels of each field by their differences. */
+/* Reads rows of the extended grids, and replaces the levels of each field by their differences,
+ * which lose fewer digits (linear.h). */
 static void load_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
     const modes_axis *axis = p->linear.axis;
-    const int64_t plane = axis[0].length * axis[1].length, between = 2 * task->batch * p->grid, n = axis[2].n;
+    const int64_t plane = axis[0].length * axis[1].length, level_stride = 2 * task->batch * p->grid, n = axis[2].n;
     for (int64_t i = begin; i < end; i++)
         for (int f = 0; f < task->system->nfields; f++) {
             int signs[3];
@@ -198,14 +199,14 @@ static void load_rows(void *user, int64_t begin, int64_t end) {
             double *to = row_at(p, r->spectra, p->linear.first[f], i / plane, i % plane);
             for (int l = 0; l < levels; l++)
                 read_row(task->dtype, r->arrays->in[task->first[f] + l], from, n, signs[0] * signs[1],
-                         to + l * between);
+                         to + l * level_stride);
             for (int j = 1; j < levels; j++)
                 for (int l = levels - 1; l >= j; l--)
                     for (int64_t x = 0; x < n; x++)
-                        to[l * between + x] = to[(l - 1) * between + x] - to[l * between + x];
+                        to[l * level_stride + x] = to[(l - 1) * level_stride + x] - to[l * level_stride + x];
             for (int64_t x = n; x < axis[2].length; x++) {
                 const int64_t seen = modes_image(&axis[2], f, x, &signs[2]);
-                for (int l = 0; l < levels; l++) to[l * between + x] = signs[2] * to[l * between + seen];
+                for (int l = 0; l < levels; l++) to[l * level_stride + x] = signs[2] * to[l * level_stride + seen];
             }
         }
 }
@@ -216,7 +217,7 @@ static void store_rows(void *user, int64_t begin, int64_t end) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
     const modes_axis *axis = p->linear.axis;
-    const int64_t plane = axis[0].n * axis[1].n, between = 2 * task->batch * p->grid, n = axis[2].n;
+    const int64_t plane = axis[0].n * axis[1].n, level_stride = 2 * task->batch * p->grid, n = axis[2].n;
     const int64_t before = (int64_t)r->state * stn_system_task_numbers(task);
     for (int64_t i = begin; i < end; i++)
         for (int f = r->field < 0 ? 0 : r->field; f < (r->field < 0 ? task->system->nfields : r->field + 1); f++) {
@@ -230,9 +231,9 @@ static void store_rows(void *user, int64_t begin, int64_t end) {
             for (int j = last; j >= 1; j--)
                 for (int l = j; l <= last; l++)
                     for (int64_t x = 0; x < n; x++)
-                        from[l * between + x] = from[(l - 1) * between + x] - from[l * between + x];
+                        from[l * level_stride + x] = from[(l - 1) * level_stride + x] - from[l * level_stride + x];
             for (int l = 0; l <= last; l++)
-                if (out[l]) write_row(task->dtype, out[l], before + i * n, n, from + l * between);
+                if (out[l]) write_row(task->dtype, out[l], before + i * n, n, from + l * level_stride);
         }
 }
 
@@ -270,8 +271,9 @@ static row_scratch begin_row(const modes_passes *p, const int64_t at[2], char *s
 static void run_piece(const pass *r, int64_t piece, char *scratch) {
     const modes_passes *p = r->p;
     const modes_linear *l = &p->linear;
-    const int64_t row = piece / p->chunks, chunk = piece % p->chunks, at[2] = {row / p->rows[1], row % p->rows[1]};
-    const int64_t last = p->pitch * (chunk + 1) / p->chunks;
+    const int64_t row = piece / p->row_pieces, part = piece % p->row_pieces,
+                  at[2] = {row / p->rows[1], row % p->rows[1]};
+    const int64_t last = p->pitch * (part + 1) / p->row_pieces;
     const int lanes = p->lanes->lanes;
     const size_t bytes = p->powers ? p->lanes->power_bytes(l) : 0;
     char *kept = r->powers + (size_t)(piece * p->per_piece) * bytes;
@@ -279,7 +281,7 @@ static void run_piece(const pass *r, int64_t piece, char *scratch) {
     row_scratch s = {.z = NULL};
     find_rows(p, at[0], at[1], &t);
     if (!r->again) s = begin_row(p, at, scratch);
-    for (t.first = p->pitch * chunk / p->chunks; t.first < last; t.first += lanes, kept += bytes) {
+    for (t.first = p->pitch * part / p->row_pieces; t.first < last; t.first += lanes, kept += bytes) {
         const bool affine = l->affine && !row && !t.first;
         t.count = (int)stn_min(lanes, last - t.first);
         t.ones = affine ? (double)(l->axis[0].length * l->axis[1].length) * (double)l->axis[2].length : 0;
@@ -288,7 +290,7 @@ static void run_piece(const pass *r, int64_t piece, char *scratch) {
             p->lanes->restore(l, affine, kept, scratch);
         else {
             p->lanes->fill(l, r->constants, s.terms, s.z, affine, scratch);
-            p->lanes->raise(l, p->chunk, l->task->dtype != STN_F64, affine, scratch);
+            p->lanes->raise(l, p->steps_per_state, l->task->dtype != STN_F64, affine, scratch);
             if (bytes) p->lanes->save(l, affine, scratch, kept);
         }
         p->lanes->apply(l, &t, affine, scratch);
@@ -381,18 +383,18 @@ void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_ar
     r.stage = (double *)(at + p->constants + p->spectra);
     r.powers = at + p->constants + p->spectra + p->stage;
     r.shared = r.powers + p->powers;
-    r.pieces = p->rows[0] * p->rows[1] * p->chunks, r.shares = p->shares;
+    r.pieces = p->rows[0] * p->rows[1] * p->row_pieces, r.shares = p->shares;
     modes_constants(&p->linear, arrays->numbers, r.constants);
     stn_pool_for(pool, task->batch * axis[0].length * axis[1].length, stn_div_up(4096, axis[2].length), load_rows, &r);
     stn_host_fft_run(p->forward, pool, r.spectra, r.spectra, r.shared);
-    const uint64_t steps = task->steps * task->states, chunks = steps / p->chunk;
+    const uint64_t steps = task->steps * task->states, chunks = steps / p->steps_per_state;
     for (uint64_t done = 0; done < steps && stn_watch_continues(watch);) {
-        const uint64_t number = done / p->chunk;
+        const uint64_t number = done / p->steps_per_state;
         stn_watch_set_done(watch, 3 * number + 1, 3 * chunks + 1);
         stn_pool_for(pool, r.shares, 1, run_shares, &r);
         r.again = p->powers > 0;
         stn_watch_set_done(watch, 3 * number + 2, 3 * chunks + 1);
-        done += p->chunk;
+        done += p->steps_per_state;
         if (task->nreceivers && done % task->record_every == 0) record(&r, pool, done);
         if (done % task->steps) continue;
         store_state(&r, pool);

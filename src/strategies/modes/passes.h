@@ -15,13 +15,13 @@ typedef struct modes_passes {
     stn_host_fft *forward, *inverse, *inverse_one;
     int64_t pitch, grid; /* complex numbers of a row; of a grid's spectrum */
     /* Rows of frequencies whose matrices differ, along axes 0 and 1; pieces of a row. */
-    int64_t rows[2], chunks;
+    int64_t rows[2], row_pieces;
     /* Parts into which the pieces of all rows are divided, each with its own scratch memory. */
     int shares;
     size_t constants, spectra, stage, scratch; /* bytes */
-    size_t powers;                             /* bytes of powers kept between chunks */
+    size_t powers;                             /* bytes of powers kept between states */
     int64_t per_piece;                         /* powers of a piece, each of several frequencies */
-    uint64_t chunk;                            /* steps between stored or recorded states */
+    uint64_t steps_per_state;                  /* steps between stored or recorded states */
     size_t shared;                             /* bytes of the transforms, or of all shares */
 } modes_passes;
 
@@ -38,9 +38,10 @@ typedef struct modes_layout {
  * transform. */
 stn_status modes_transform(const modes_linear *linear, stn_dtype dtype, modes_layout layout, int64_t batch,
                            double scale, stn_fft *fft, stn_error *error);
-/* Steps of a chunk. */
-uint64_t modes_chunk(const stn_system_task *task);
-/* Are powers of the matrix, `bytes` bytes at all frequencies, kept from chunk to chunk? */
+/* Steps from one state that is computed to the next: the greatest common divisor of the steps of
+ * stored and of recorded states. */
+uint64_t modes_steps_per_state(const stn_system_task *task);
+/* Are powers of the matrix, `bytes` bytes at all frequencies, kept from state to state? */
 bool modes_keeps_powers(const modes_linear *linear, double bytes);
 double modes_spectra_bytes(const modes_linear *linear);
 /* *made must be zero. The caller clears it in any case. */

@@ -145,7 +145,7 @@ static bool by_trace(const modes_linear *l) {
 static int squarings(uint64_t steps) { return 63 - __builtin_clzll(steps); }
 /* Have numbers 106 bits? */
 static bool is_wide(const modes_linear *l) {
-    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > SQUARINGS_IN_F64_NARROW;
+    return l->task->dtype == STN_F64 || squarings(modes_steps_per_state(l->task)) > SQUARINGS_IN_F64_NARROW;
 }
 
 /* Pairs of an operation and a number of the state that it depends on. */
@@ -189,7 +189,7 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
 double modes_power_flops(const modes_linear *l) {
     const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
     const int64_t half = l->axis[2].length / 2 + 1;
-    const double bits = squarings(modes_chunk(l->task));
+    const double bits = squarings(modes_steps_per_state(l->task));
     const double wide = is_wide(l) ? 13 : 2;
     const double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const bool narrow = l->task->dtype != STN_F64;

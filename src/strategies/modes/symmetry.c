@@ -28,7 +28,7 @@ typedef struct probe {
     double *constants;
     /* plain, flipped: of each operation and number of the state. */
     modes_pair *powers[2], *terms, *z, *plain, *flipped;
-    dependence *found; /* likewise */
+    dependence *found; /* of each operation and number of the state */
     void *scratch;
 } probe;
 

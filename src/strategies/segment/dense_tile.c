@@ -12,7 +12,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/common/stencil_power.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
@@ -41,7 +41,7 @@ typedef struct tile_state {
     bool real; /* The symbol is real. */
     stn_kernel *kernel;
     int64_t blocks;
-    int lengths;                  /* Of launches (common/fused.h). */
+    int lengths;                  /* Of launches (common/launches.h). */
     tile_table_layout layouts[2]; /* By length. */
     stn_faces *faces;
     void *tables; /* On the device. */
@@ -79,7 +79,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     const segment_dense_tile tile = tile_of(candidate);
     segment_dense_tile_cost(task, machine, &tile, result);
-    stn_launch_loop_add_copy(task, machine, result->launches, result);
+    stn_ping_pong_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -316,7 +316,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const tile_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_SEGMENT_FFT_TILE_H
 #define STN_STRATEGIES_SEGMENT_FFT_TILE_H
 #include "context/kernel.h"
-#include "strategies/common/fused.h"
+#include "strategies/common/launches.h"
 #include "strategies/segment/segment_shape.h"
 
 /* For launches of one number of fused steps: byte offsets in the tables, multiples of 256. */

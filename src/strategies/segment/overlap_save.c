@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/segment/fft_tile.h"
@@ -22,7 +22,7 @@ typedef struct segment_state {
     segment_shape shape;
     segment_axis axes[3];      /* By pass. */
     segment_kernel kernels[3]; /* By pass. */
-    int lengths;               /* Of groups of passes, as of launches in common/fused.h. */
+    int lengths;               /* Of groups of passes, as of launches in common/launches.h. */
     segment_table_layout layouts[2][3];
     segment_source source;
     segment_source_tables sides[2];
@@ -56,7 +56,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     segment_shape shape = shape_of(candidate);
     segment_cost(task, machine, &shape, result);
-    stn_launch_loop_add_copy(task, machine, shape.launches * shape.passes, result);
+    stn_ping_pong_add_copy(task, machine, shape.launches * shape.passes, result);
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -226,7 +226,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const segment_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

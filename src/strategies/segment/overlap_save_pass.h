@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_SEGMENT_OVERLAP_SAVE_PASS_H
 #define STN_STRATEGIES_SEGMENT_OVERLAP_SAVE_PASS_H
 #include "context/kernel.h"
-#include "strategies/common/fused.h"
+#include "strategies/common/launches.h"
 #include "strategies/segment/segment_shape.h"
 
 /* The pass and its tables for launches of one number of fused steps. */

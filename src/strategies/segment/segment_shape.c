@@ -38,9 +38,9 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
     if (pass->first < 0) return segment_dense_shared(segment_factors_of(pass->first), task->dtype);
     const size_t pairs = (size_t)segment_pairs(shape, pass), first = (size_t)stn_min(pass->first, 16),
                  space = first * 16 * 17;
-    const size_t between = along_x(pass) ? 0 : 16 / pairs;
+    const size_t padding = along_x(pass) ? 0 : 16 / pairs;
     const size_t inputs = has_direct_inputs(shape, pass) ? 0 : 2 * 256 * first;
-    return pairs * ((space + between) * CELL + inputs * stn_dtype_size(task->dtype));
+    return pairs * ((space + padding) * CELL + inputs * stn_dtype_size(task->dtype));
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {

@@ -121,13 +121,13 @@ static sourced_grid source_of(const sourced_job *job, int level) {
  * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation operation,
                           sourced_grid to, stn_error *error) {
-    const sourced_grid between = sourced_own_grid(job, 1);
+    const sourced_grid stepped = sourced_own_grid(job, 1);
     const stn_execution once = {.in = sourced_own_grid(job, 0).at,
-                                .out = (void *)between.at,
+                                .out = (void *)stepped.at,
                                 .workspace = job->workspace,
                                 .stream = job->execution->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
-    return sourced_add(job, operation, between, source_of(job, level), to, error);
+    return sourced_add(job, operation, stepped, source_of(job, level), to, error);
 }
 
 /* Computes c of every level above 0: c_8 = c_1 + S (c_1 + S (...)), 7 times a step and an addition

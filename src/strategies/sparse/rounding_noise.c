@@ -1,8 +1,8 @@
 /* Predicts the error of rounding elements to 11 bits in every launch.
  *
  * A launch's rounding errors e are white noise: n later launches multiply their square by P(n f),
- * where P(m) is the mean of |K|^2m over all frequencies, as they do with random data. Relative to
- * such data, the errors of all L launches leave
+ * where P(m) is the mean of |K|^2m over all frequencies. They multiply the square of random data by
+ * the same number. Relative to random data, the errors of all L launches leave
  *
  *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f));
  *     relative to data with a mean,  e^2 (1 + sum of P(i f))
@@ -203,17 +203,17 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
     if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
     const sparse_damping *left = sparse_spectrum_damping(s, shape->fused, launches);
-    double growth_factor = few_points_growth(task, s, left), between = 0;
+    double growth_factor = few_points_growth(task, s, left), chained = 0;
     if (terms) {
         chain_rounding b = chain_rounding_of(s, terms, shape->fused);
-        between = b.first;
+        chained = b.first;
         if (launches > 1) {
             const double ratio = left->all > 0 ? fmin(4, left->last / left->all) : 4;
-            between = ratio * (b.first * fmin(1, left->one) + b.later * growth_factor);
+            chained = ratio * (b.first * fmin(1, left->one) + b.later * growth_factor);
         }
     }
     const double few = 1 + FEW / sqrt(points);
-    double chance = few * stn_error_rounding(STN_F16) * sqrt(growth_factor + between) * stn_error_cancellation(task);
+    double chance = few * stn_error_rounding(STN_F16) * sqrt(growth_factor + chained) * stn_error_cancellation(task);
     const double cut = launches * CUT_OFF * products_of_sum(task, shape);
     /* Truncation makes results smaller, freezing makes them larger. */
     return hypot(chance, fmax(cut, freezing_error(left) - cut / 3));

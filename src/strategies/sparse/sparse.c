@@ -13,7 +13,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_operator.h"
@@ -40,7 +40,7 @@ typedef struct sparse_state {
     sparse_shape shape;
     stn_kernel *kernel;
     size_t noperators;
-    sparse_operator operators[2]; /* by length of a launch (common/fused.h) */
+    sparse_operator operators[2]; /* by length of a launch (common/launches.h) */
     uint32_t *tables;             /* device memory, tables of all operators */
     stn_faces *faces;             /* NULL where all axes wrap */
     stn_layouts at;
@@ -83,7 +83,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     sparse_shape shape = shape_of(candidate);
     sparse_cost(task, machine, &shape, result);
-    stn_launch_loop_add_copy(task, machine, result->launches, result);
+    stn_ping_pong_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- building */
@@ -210,7 +210,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- descriptions */

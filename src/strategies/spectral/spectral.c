@@ -108,9 +108,9 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
     }
 }
 
-/* The cheapest tiles of one row length, by their columns, then all others. The estimate does not
- * choose the row length: rows of 1024 points in f64 take a quarter longer than estimated, relative
- * to rows of 2688. */
+/* Lists tiles. The first one has the cheapest columns for the row length of spectral_choose_tiles.
+ * The estimate does not choose the row length: rows of 1024 points in f64 take a quarter longer
+ * than estimated, relative to rows of 2688. */
 enum { TILES = 8 };
 static size_t choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice list[TILES]) {

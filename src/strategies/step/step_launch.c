@@ -154,7 +154,7 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
 
 /* ---- groups */
 
-/* The equation of assignment k of a launch: those of its first step, then of its second. */
+/* The equation of assignment k of a launch; the assignments of its second step come last. */
 static const stn_system_equation *equation_of(const stn_system_task *task, int k) {
     return &task->system->equations[k % task->system->nequations];
 }

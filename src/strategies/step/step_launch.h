@@ -40,8 +40,8 @@ typedef struct step_storage {
     int refill;    /* planes, of all arrays, that a block loads before the first of its march */
 } step_storage;
 
-/* Assignments first to first + count - 1, which one kernel computes: those of the launch's
- * first step, then those of its second one.
+/* Assignments first to first + count - 1, which one kernel computes. If the launch makes two steps,
+ * the assignments of the second step come last.
  *
  * Not chained (later 0): no assignment reads a next state that the group assigns. None reads, at an
  * offset, an oldest time level that the group overwrites.

@@ -100,8 +100,8 @@ typed_bytes_form typed_bytes_form_of(const stn_task *task) {
     return form;
 }
 
-/* Weights are multiples of 2^-bits and sums of 2^-fraction; the error of a sum is at most `doubt`
- * of the latter. */
+/* Weights are multiples of 2^-bits, and sums of 2^-fraction; the error of a sum is at most doubt *
+ * 2^-fraction. */
 typedef struct bytes_scale {
     int digits, bits, fraction;
     double doubt;

@@ -5,9 +5,9 @@
 
 #include "../suite.h"
 
-enum { SEED = 5 }; /* so small a grid decays to its mean, which must not be tiny */
+enum { SEED = 5 }; /* with which the mean of each grid, to which it decays, is not near 0 */
 
-static void thousand_steps(suite *s) {
+static void long_runs(suite *s) {
     static const struct {
         const char *stencil;
         size_t extent[2];
@@ -34,6 +34,6 @@ static void thousand_steps(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"thousand-steps", thousand_steps}};
+    static const suite_part parts[] = {{"long-runs", long_runs}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #define STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #include "base/text.h"
-#include "strategies/common/fused.h"
+#include "strategies/common/launches.h"
 #include "strategies/faces/interior.h"
 
 #define FACES_TILE_ARGUMENTS 4096 /* maximum size in bytes */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/lowrank/axes/axis_pass.h"
 #include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -59,7 +59,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     (void)candidate;
     lowrank_passes_cost(task, machine, result);
     /* Runs of several passes begin without a copy. */
-    if (result->launches == (double)task->steps) stn_launch_loop_add_copy(task, machine, result->launches, result);
+    if (result->launches == (double)task->steps) stn_ping_pong_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- building */
@@ -118,7 +118,7 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
                              error);
 }
 
-/* A stn_launch_loop_launch for tasks of one pass. */
+/* A stn_ping_pong_launch for tasks of one pass. */
 static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
     const axes_state *state = plan->state;
     (void)i;
@@ -139,8 +139,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     const axes_state *state = plan->state;
     (void)part;
     if (state->count == 1)
-        return stn_launch_loop_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
-                                   error);
+        return stn_ping_pong_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
+                                 error);
     for (uint64_t step = 0; step < plan->task.steps; step++) {
         lowrank_grid origin = {step ? &state->at.out : &state->at.in, step ? run->out : run->in}, from = origin;
         for (int i = 0; i < state->count; i++) {

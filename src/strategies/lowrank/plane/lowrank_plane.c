@@ -12,7 +12,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -37,7 +37,7 @@ typedef struct lowrank_state {
     stn_kernel *kernel;
     int64_t resident; /* 1D: resident blocks on the whole GPU */
     size_t noperators;
-    lowrank_operator operators[2]; /* by length of a launch (common/fused.h) */
+    lowrank_operator operators[2]; /* by length of a launch (common/launches.h) */
     stn_faces *faces;              /* NULL where all axes wrap */
     stn_layouts at;
 } lowrank_state;
@@ -63,7 +63,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     lowrank_shape shape = shape_of(candidate);
     lowrank_cost(task, machine, &shape, result);
-    stn_launch_loop_add_copy(task, machine, result->launches, result);
+    stn_ping_pong_add_copy(task, machine, result->launches, result);
     result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_SYSTEMATIC_ERROR);
     if (task->dtype == STN_F16)
         result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
@@ -188,7 +188,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const lowrank_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -6,7 +6,7 @@
 /* One operator; a plan has two when its launches do not divide the steps evenly. */
 typedef struct lowrank_operator {
     int fused;
-    int terms; /* its terms, up to shape.terms; the others are zeros */
+    int terms; /* at most shape.terms; the others are zeros */
     double residual;
     /* Line: w; plane: u, then v. */
     double weights[LOWRANK_MAX_WEIGHTS];

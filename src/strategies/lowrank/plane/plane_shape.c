@@ -40,7 +40,8 @@ static const struct {
     double plane_parts, plane_sums, plane_once;
     double line_memory, mixed_memory, memory;
     /* short_rows_memory: the fraction of the copy bandwidth for rows of 32 bytes, if input and
-     * output exceed l2_fraction of L2 (2240 x 10368 x 4, 8623 x 18552, 8128 x 7232). */
+     * output exceed l2_fraction of L2. Fitted to grids of 2240 x 10368 (a batch of 4), 8623 x 18552
+     * and 8128 x 7232 points. */
     double l2_fraction, short_rows_memory;
     /* Cycles of a product, and of each of the products of one element in parts. */
     double product, part;
@@ -91,7 +92,8 @@ int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int 
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
 }
 
-/* 0 in f64 without a tolerance: there, terms are only cut at rounding. */
+/* The rounding of f32, a quarter of that of f16, and 0 in f64 without a tolerance, where terms are
+ * only cut at rounding. */
 double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
     double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
     double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
@@ -117,8 +119,9 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 
-/* Products of 16 x 8 x 8 for 128 points, or equivalent work: the products of lowrank_mixed have
- * half that depth, and its sums run at half the rate in the same pipe. */
+/* The number of products of 16 x 8 x 8 that 128 outputs take. In lowrank_mixed a product counts
+ * half, since its depth is 4; a sum of 128 numbers counts a quarter: it has an eighth of the
+ * multiplications, at half the rate in the same pipe. */
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
@@ -169,6 +172,8 @@ static double march_stages(const stn_task *task, const lowrank_shape *shape, int
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
+#define START_STAGES 6 /* stages that the start of a block takes as long as */
+#define IDLE_WAVES 0.5 /* waves of blocks for which multiprocessors are idle at the end */
 /* Chooses the segment: short ones read their lead again often, long ones leave multiprocessors idle
  * at the end, and blocks whose columns are a multiple of 2 KiB apart share memory channels. */
 static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
@@ -177,7 +182,8 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     for (int64_t tiles = 1; tiles <= 64; tiles++) {
         int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
         if (segment < 64 && tiles > 1) break;
-        double cost = (march_stages(task, shape, segment) + 6) * (fmax(1, rows * (double)tiles / slots) + 0.5);
+        double cost =
+            (march_stages(task, shape, segment) + START_STAGES) * (fmax(1, rows * (double)tiles / slots) + IDLE_WAVES);
         if (segment % 256 == 0 && tiles > 1) cost *= 1.05;
         if (cost >= best) continue;
         best = cost;
@@ -185,16 +191,16 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     }
 }
 
-/* Three blocks on a multiprocessor as long as their registers hold the band; longer segments where
- * parts are few. */
+/* In f16, and in f32 with three products, three blocks run on a multiprocessor if their registers
+ * hold the band, of at most `most` blocks of 8 elements; else two. In f16 and f32, segments are
+ * longer with fewer than three products. */
 static void fit_line(const stn_task *task, lowrank_shape *shape) {
-    bool few_parts = task->dtype != STN_F64 && shape->products < 3;
-    int most = task->dtype == STN_F16 && shape->products == 1 ? 26 : task->dtype == STN_F16 || !few_parts ? 14 : 0;
-    if (task->dtype == STN_F64) most = 0;
+    const bool f64 = task->dtype == STN_F64, f16 = task->dtype == STN_F16;
+    const int most = f64 ? 0 : f16 && shape->products == 1 ? 26 : f16 || shape->products >= 3 ? 14 : 0;
     shape->warps = 4;
     shape->stages = 2;
     shape->held = 1;
-    shape->segment = few_parts ? 128 : 64;
+    shape->segment = !f64 && shape->products < 3 ? 128 : 64;
     shape->blocks = blocks_x(task, shape) <= most ? 3 : 2;
 }
 
@@ -253,7 +259,7 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
                        lowrank_shape *shape) {
     shape->terms = pattern->count;
-    /* The weights of all terms fit the 4 KiB of a launch's arguments. */
+    /* The weights of all terms must fit the 4 KiB of a launch's arguments. */
     if ((lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms >
         LOWRANK_MAX_WEIGHTS)
         return false;
@@ -261,7 +267,7 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
         fit_plane(task, shape);
     else if (task->dtype != STN_F64 || !fit_mixed(task, pattern, shape))
         return false;
-    /* Bands and the stages of a march fit a block's shared memory. */
+    /* Bands and the stages of a march must fit a block's shared memory. */
     const size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
     if (fixed > MOST_STATIC_SHARED || lowrank_shared(task, shape) + fixed > machine->shared_per_block) return false;
     int64_t tiles_y, tiles_x;

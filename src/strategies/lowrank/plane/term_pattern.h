@@ -9,7 +9,7 @@
 
 typedef struct lowrank_span {
     int y[2], x[2]; /* reach of a term towards the low and the high side */
-    int central;    /* its middle weight along y is not small compared with the others */
+    int central;    /* the middle weight along y is not small compared with the others */
 } lowrank_span;
 typedef struct lowrank_pattern {
     int count;

@@ -11,7 +11,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/launch_loop.h"
+#include "strategies/common/ping_pong.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -143,7 +143,7 @@ typedef struct volume_state {
     int launches, extended;
     int form; /* block form requested by the candidate */
     int noperators;
-    volume_operator operators[2]; /* by length of a launch (common/fused.h) */
+    volume_operator operators[2]; /* by length of a launch (common/launches.h) */
     stn_faces *faces;             /* NULL where all axes wrap */
     stn_layouts at;
 } volume_state;
@@ -263,7 +263,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     lowrank_volume_shape shape = volume_shape_of(candidate);
     lowrank_volume_cost(task, machine, &shape, result);
-    stn_launch_loop_add_copy(task, machine, result->launches, result);
+    stn_ping_pong_add_copy(task, machine, result->launches, result);
     result->error = lowrank_error(task, shape.passes, shape.launches, shape.growth, SYSTEMATIC_ERROR);
 }
 
@@ -391,7 +391,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const volume
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const volume_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
+    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

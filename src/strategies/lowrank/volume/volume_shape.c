@@ -264,7 +264,7 @@ int lowrank_volume_forms(void) { return 2 * FORMS; }
 
 /* A core multiplies the elements' errors by its growth, so the tolerance is divided by it. */
 static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
-    stn_task stricter = *task; /* its taps are borrowed */
+    stn_task stricter = *task; /* with borrowed taps */
     stricter.tolerance /= core->growth;
     return lowrank_products(&stricter, launches);
 }

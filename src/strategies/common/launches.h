@@ -1,7 +1,7 @@
-/* A launch that makes several steps: a strategy computes the interior of a grid, and margins may
- * complete it at the faces. */
-#ifndef STN_STRATEGIES_COMMON_FUSED_H
-#define STN_STRATEGIES_COMMON_FUSED_H
+/* How the T steps of a run are divided into launches of several steps, and one such launch: a
+ * strategy computes the interior of a grid, and margins may complete it at the faces. */
+#ifndef STN_STRATEGIES_COMMON_LAUNCHES_H
+#define STN_STRATEGIES_COMMON_LAUNCHES_H
 #include "plan/plan.h"
 #include "strategies/common/grid_layout.h"
 

@@ -135,7 +135,8 @@ __device__ __forceinline__ void load_right(const modes_arguments &a, const corne
         });
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __grid_constant__ modes_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    fno_mode_product(const __grid_constant__ modes_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
     value *const stages = reinterpret_cast<value *>(stn_shared);
     // mine: index of this warp's mode in the block
