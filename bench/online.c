@@ -95,7 +95,7 @@ static void name(const stn_plan *plan, const stn_strategy *strategy, const stn_c
 }
 
 static void name_now(const stn_plan *plan, char *to, size_t size) {
-    const stn_plan *now = plan->online ? stn_tuner_default.now(plan) : plan;
+    const stn_plan *now = plan->online ? stn_tuner_default.online_current(plan) : plan;
     name(plan, now->strategy, &now->candidate, to, size);
 }
 

@@ -485,10 +485,10 @@ typedef struct stn_plan_options {
  *          finish an execution before the chosen kernels are compiled. The second execution waits
  *          for the chosen kernels; all executions from it on use them. Results of the two kinds of
  *          kernels differ by rounding. The generic kernel stays in use in a stream that is captured
- *          before the second execution, and in a plan whose chosen kernels
- *          do not compile (the log and stn_plan_describe say so). The option has no effect with a
- *          named strategy or snapshots, and on work other than stencils. Destroy such a plan
- *          before the process ends: this ends the background compile.
+ *          before the second execution, and in a plan whose chosen kernels do not compile (the log
+ *          and stn_plan_describe say so). The option has no effect with a named strategy or
+ *          snapshots, and on work other than stencils. Destroy such a plan before the process ends:
+ *          this ends the background compile.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps per launch,
  * tiles) are compiled in order of their estimates, run for a few launches on random grids, compared
