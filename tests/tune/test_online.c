@@ -156,7 +156,7 @@ static void expect_best(stn_plan *plan) {
     for (size_t i = 1; i < o->count; i++) cr_expect_gt(o->trials[i].run_seconds, 0.0, "candidate %zu was not tried", i);
     for (size_t i = 0; i < o->count; i++)
         if (o->trials[i].state == TUNE_GOOD) best = fmin(best, truth(&o->trials[i].candidate));
-    cr_expect_leq(truth(&stn_tuner_default.now(plan)->candidate), 1.001 * best);
+    cr_expect_leq(truth(&stn_tuner_default.online_current(plan)->candidate), 1.001 * best);
     expect_described(plan, STN_TEXT, " others tried, and no more");
     expect_described(plan, STN_JSON, "\"over\":true");
 }
@@ -196,7 +196,8 @@ Test(online, trials_keep_their_bound_and_results_are_right) {
         cr_expect_leq(o->trial_seconds, TUNE_SHARE * units * first, "seed %d: %g of %g", (int)seed, o->trial_seconds,
                       units * first);
         cr_expect_leq(sim.now - begun, (run + TUNE_SHARE * units) * first, "seed %d", (int)seed);
-        cr_expect_leq(truth(&stn_tuner_default.now(plan)->candidate), truth(&plan->candidate), "seed %d", (int)seed);
+        cr_expect_leq(truth(&stn_tuner_default.online_current(plan)->candidate), truth(&plan->candidate), "seed %d",
+                      (int)seed);
         if (known == 3000 && sim.scale > 1e-3) expect_best(plan);
         stn_plan_destroy(plan);
     }
