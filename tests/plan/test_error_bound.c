@@ -76,7 +76,7 @@ Test(accuracy, errors_of_the_same_sign_add_up) {
 
 /* In so long a run the accumulated error of all launches exceeds the bound. */
 Test(accuracy, candidates_above_the_bound_are_not_ranked) {
-    make_star("auto", 100000, 0, 0);
+    make_star("auto", 300000, 0, 0);
     const stn_ranked *row = row_of("lowrank");
     cr_assert(row && !row->applies);
     double least = 0, bound = 0;
@@ -87,14 +87,14 @@ Test(accuracy, candidates_above_the_bound_are_not_ranked) {
     row = row_of("lowrank");
     cr_assert(row && row->applies);
     cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bound(&plan->task));
-    make_star("auto", 100000, 0, 1e-2); /* a tolerance that allows it */
+    make_star("auto", 300000, 0, 1e-2); /* a tolerance that allows it */
     row = row_of("lowrank");
     cr_expect(row && row->applies);
 }
 
 /* A strategy that is selected by name is used, and reports its predicted error. */
 Test(accuracy, a_named_strategy_reports_a_large_error) {
-    make_star("lowrank", 100000, 0, 0);
+    make_star("lowrank", 300000, 0, 0);
     cr_expect(!stn_error_is_within_bound(&plan->task, &plan->estimate));
     expect_described(plan, STN_TEXT, "which it exceeds");
 }

@@ -35,9 +35,12 @@ static const struct {
      * of products has the rate chain, plus chain_more for each block of columns after 8, at most
      * chain_most. */
     double plane, plane_terms, chain, chain_more, chain_most;
-    /* Factors on these rates in types other than f64: with two products; with three, which have
-     * separate sums; and with one. */
-    double plane_parts, plane_sums, plane_once;
+    /* Factors on these rates in f16: with two products, and with one. */
+    double plane_parts, plane_once;
+    /* lowrank_plane in f32: cycles in which a warp issues the instructions of a stage (copies,
+     * parts of the columns, stores), of each product, and of each line whose elements are copied
+     * one by one. */
+    double f32_stage, f32_product, f32_line;
     double line_memory, mixed_memory, memory;
     /* short_rows_memory: the fraction of the copy bandwidth for rows of 32 bytes, if input and
      * output exceed l2_fraction of L2. Fitted to grids of 2240 x 10368 (a batch of 4), 8623 x 18552
@@ -62,8 +65,10 @@ static const struct {
            .chain_more = 0.03,
            .chain_most = 0.62,
            .plane_parts = 0.7,
-           .plane_sums = 0.6,
            .plane_once = 0.55,
+           .f32_stage = 430,
+           .f32_product = 11.6,
+           .f32_line = 9.5,
            .line_memory = 0.82,
            .mixed_memory = 0.78,
            .memory = 0.75,
@@ -293,9 +298,15 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     double chains = fmin(rates.chain_most, rates.chain + rates.chain_more * fmax(0, blocks_x(task, shape) - 8));
     double f64 = long_chains ? chains : shape->terms > 2 ? rates.plane_terms : rates.plane;
     if (!parts) return f64;
-    return f64 * (shape->products == 1   ? rates.plane_once
-                  : shape->products == 2 ? rates.plane_parts
-                                         : rates.plane_sums);
+    return f64 * (shape->products == 1 ? rates.plane_once : rates.plane_parts);
+}
+
+/* Seconds of lowrank_plane's instructions in f32. Each scheduler issues for one of the four warps
+ * of a block; the tensor cores wait for the parts of their operands. */
+static double f32_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double stages) {
+    const double each = 2 * shape->products * products(task, shape) * rates.f32_product + rates.f32_stage +
+                        (shape->vector > 1 ? 0 : rates.f32_line * plane_lines(task, shape));
+    return stages * each / (machine->multiprocessors * machine->clock);
 }
 
 stn_faces_cost lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
@@ -310,10 +321,10 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
 /* Cycles of a multiprocessor to copy and store a point where rows are not aligned and elements are
  * copied one by one, in 1D and in 2D. In 1D f16 has no asynchronous copy of an element, so a warp
  * waits for each. Fitted to 466 x 78370 in f16 (0.66 ms), 3 x 4228481 in f32 (0.12 ms), 61 x
- * 3269789 in f64 (1.35 ms); in 2D to 4845 x 14201 in f64 (0.66 ms), 17571 x 2349 in f32 (0.40 ms),
- * 5261 x 3253 in f16 (0.22 ms). */
+ * 3269789 in f64 (1.35 ms); in 2D to 4845 x 14201 in f64 (0.66 ms), 5261 x 3253
+ * in f16 (0.22 ms). */
 static const double element_cycles[2][3] = {{[STN_F64] = 0.7, [STN_F32] = 0.85, [STN_F16] = 3.8},
-                                            {[STN_F64] = 2.5, [STN_F32] = 2.3, [STN_F16] = 3.3}};
+                                            {[STN_F64] = 2.5, [STN_F16] = 3.3}};
 static double element_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
     const double cycles = element_cycles[!is_line(task)][task->dtype] * (double)stn_task_points(task);
     return shape->vector > 1 ? 0 : cycles / (machine->multiprocessors * machine->clock);
@@ -379,10 +390,12 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
     e->halo_waste = tiles * 128 / points - 1;
     const double bytes = e->bytes / launches, elements = element_seconds(task, machine, shape);
     double memory = bytes / (memory_part(task, machine, shape, bytes) * machine->copy_bandwidth);
-    double arithmetic = e->flops / launches / (tensor_part(task, shape) * machine->flops[e->unit]);
+    double arithmetic = !line && task->dtype == STN_F32
+                            ? f32_seconds(task, machine, shape, tiles / (2 * shape->warps))
+                            : e->flops / launches / (tensor_part(task, shape) * machine->flops[e->unit]);
     memory = line ? memory + elements : fmax(memory, elements);
-    /* In f32 and f16 the copies of elements take issue slots from the products. */
-    if (!line && task->dtype != STN_F64) arithmetic = hypot(arithmetic, elements);
+    /* In f16 the copies of elements take issue slots from the products. */
+    if (!line && task->dtype == STN_F16) arithmetic = hypot(arithmetic, elements);
     const double longer = shape->mixed ? stn_cost_overlapped(memory, arithmetic) : fmax(memory, arithmetic);
     const double march = march_cycles(task, shape) / machine->clock;
     const double launch = fmax(longer + rates.march * march, alone_cycles(task, shape) / machine->clock);
