@@ -5,6 +5,8 @@
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/one_step.h"
 
+#define SCHEDULERS 4 /* of a multiprocessor */
+
 /* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Memory
  * time and warp time overlap: they are combined by a p-norm. The launch time is added. */
 static const struct {
@@ -23,30 +25,23 @@ static const struct {
     /* Cycles of a warp that waits for each access: plane_cycles for each plane, access_cycles for
      * each access of 16 bytes by every lane. */
     double plane_cycles, access_cycles;
-    /* Further cycles of such a warp if it folds points past a side back into the grid: for each
-     * halo plane after the first two, and for each element of an access in such a plane. */
-    double fold_cycles, fold_element_cycles;
+    /* Further cycles of such a warp for each halo plane after the first two, if points past a side
+     * fold back into the grid. */
+    double fold_cycles;
     double edge_share; /* blocks at an edge take this much longer, as a fraction */
-    /* Factor for the additional work of direct_skew (points near sides, words of halo planes), in
-     * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; in
-     * f64 in 3D with 167 to 1327. */
-    double skewed_factor[2][3];
-    /* Further factor, in 2D and 3D, in f64, f32, f16, for taps off the axes, whose windows have all
-     * rows in all planes. */
-    double skewed_box_factor[2][3];
+    /* direct_skew: cycles of a scheduler for a tap of a warp's points near sides, which it computes
+     * one by one; and for each row and plane of which a warp does not store all words whole. Fitted
+     * to 70 measured candidates. */
+    double side_tap_cycles, partial_row_cycles;
+    /* Factors for taps off the axes, whose windows have all rows in all planes; and for taps that
+     * reach past the words next to a row's own: more than one point in 3D, two in 2D. */
+    double skewed_box_factor, skewed_far_factor;
     /* Further factor if the output's rows are skewed unlike the input's: 512 x 512 x 513, f32. */
     double shifted_factor;
     /* Factor for accesses of 8 and 4 bytes in f64 and f32: of all the time in 2D, of the memory
      * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 points
      * spill registers (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
-    /* Further factor for direct_skew in 3D if taps reach two points and more along x, and other
-     * planes, so that the windows of several planes are held (170 x 124 x 1349, f16, star of radius
-     * 3: 0.38 ms a step; 162 x 500 x 1041, f32, radius 4: 1.3 ms). */
-    double skewed_far_factor;
-    /* The same in 2D, in f64, f32, f16, for more than two points (3171 x 12393, f16, radius 7: 0.12
-     * ms a step; 563 x 2699, f64, radius 5: 20 us). */
-    double skewed_far_2d_factor[3];
     /* If the weights have more words than held_words, a warp reads each of them from shared memory
      * for each plane, in weight_cycles. */
     int held_words;
@@ -66,16 +61,15 @@ static const struct {
                 .narrow_factor = 0.45,
                 .plane_cycles = 257,
                 .access_cycles = 16,
-                .fold_cycles = 600,
-                .fold_element_cycles = 250,
+                .fold_cycles = 1000,
                 .edge_share = 0.077,
-                .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.17}},
-                .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
+                .side_tap_cycles = 85,
+                .partial_row_cycles = 95,
+                .skewed_box_factor = 1.09,
+                .skewed_far_factor = 1.16,
                 .shifted_factor = 1.1,
                 .access_factor = {1.16, 1.5},
                 .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
-                .skewed_far_factor = 2.5,
-                .skewed_far_2d_factor = {1.2, 1.05, 1.35},
                 .held_words = 128,
                 .weight_cycles = 1,
                 .rank_factor = 1.12};
@@ -204,11 +198,22 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     const double narrow = shape->vector * stn_dtype_size(task->dtype) < 4 ? tile_rates.narrow_factor : 1;
     const double each = shape->chunk * l->own * tile_rates.load_cycles * narrow + l->halo * tile_rates.halo_cycles;
     const double many = l->uneven * l->waves * each;
-    const double fold =
-        folds(task) ? fmax(0, l->halo - 2) * (tile_rates.fold_cycles + tile_rates.fold_element_cycles * shape->vector)
-                    : 0;
+    const double fold = folds(task) ? fmax(0, l->halo - 2) * tile_rates.fold_cycles : 0;
     const double few = l->planes * tile_rates.plane_cycles + accesses * wide * tile_rates.access_cycles + fold;
     return fmax(many, few);
+}
+
+/* Cycles of a multiprocessor for what only direct_skew does: points near sides, and words that are
+ * not stored whole, the first and the last ones of a row. */
+static double skewed_cycles(const stn_task *task, const direct_shape *shape) {
+    if (!shape->skewed) return 0;
+    const direct_skew_blocks b = direct_skew_count(task, shape);
+    const double warps = (double)(task->batch * shape->threads[0] * shape->threads[1] * shape->threads[2]) / 32;
+    const double whole = (double)stn_max(0, b.tiles_x - (b.rest ? 1 : 2)) / (double)stn_max(1, b.tiles_x);
+    const double partial = (double)b.tiles_z * ((double)b.inner - whole * (double)b.tiles);
+    return warps / SCHEDULERS *
+           ((double)(b.faces + b.tiles_z * b.sides) * (double)task->ntaps * tile_rates.side_tap_cycles +
+            partial * shape->chunk * shape->rows * tile_rates.partial_row_cycles);
 }
 
 /* Factor for direct_skew. */
@@ -216,10 +221,9 @@ static double skewed_factor(const stn_task *task, const direct_shape *shape) {
     const bool volume = task->rank == 3;
     const int64_t reach = stn_task_reach(task, 2);
     if (!shape->skewed) return 1;
-    double factor = tile_rates.skewed_factor[volume][task->dtype];
-    if (volume && reach > 1 && stn_task_reach(task, 0)) factor *= tile_rates.skewed_far_factor;
-    if (task->rank == 2 && reach > 2) factor *= tile_rates.skewed_far_2d_factor[task->dtype];
-    if (task->pattern != STN_PATTERN_STAR) factor *= tile_rates.skewed_box_factor[volume][task->dtype];
+    double factor = 1;
+    if (volume ? reach > 1 && stn_task_reach(task, 0) : reach > 2) factor *= tile_rates.skewed_far_factor;
+    if (task->pattern != STN_PATTERN_STAR) factor *= tile_rates.skewed_box_factor;
     return direct_skew_shifts(task, shape->vector) ? factor * tile_rates.shifted_factor : factor;
 }
 
@@ -246,6 +250,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     if (task->dtype == STN_F16) cycles += tile_rates.convert * fma_cycles(task, machine, warps * numbers);
     if ((int)task->ntaps * (task->dtype == STN_F64 ? 2 : 1) > tile_rates.held_words)
         cycles += tile_rates.weight_cycles * warps * l.planes * (double)task->ntaps;
+    cycles += skewed_cycles(task, shape) / machine->multiprocessors;
     const int bytes = shape->vector * (int)size;
     const bool narrow = task->rank == 3 && task->dtype != STN_F16 && bytes < 16;
     const double memory = copy_seconds(task, machine) * (narrow ? tile_rates.access_factor[bytes < 8] : 1);
