@@ -90,11 +90,13 @@ static const struct {
      * are faster than the other rates predict. */
     double late_tiles, wave_factor;
     double copy_fraction; /* fraction of the copy bandwidth */
-    /* Fraction of the copy bandwidth in 1D, where a warp reads, computes and writes in turn. */
-    double line_copy_fraction;
+    /* 1D, where a warp reads, computes and writes in turn: fraction of the copy bandwidth; cycles
+     * of a scheduler for each point of a lane if rows of a batch begin at any element: the load and
+     * the store of one element by each lane touch 32 sectors each. */
+    double line_copy_fraction, line_element_cycles;
     /* Cycles for each point of a lane in tiles at an edge, which are read point by point. */
     double line_edge_cycles;
-} rates = {3, 0.6, 40, 20, 150, 1800, 1000, 1450, 0.3, 1.07, 0.88, 0.5, 220};
+} rates = {3, 0.6, 40, 20, 150, 1800, 1000, 1450, 0.3, 1.07, 0.88, 0.82, 90, 220};
 /* Rates in 2D, fitted to 40 measured candidates. A cycle is one of a warp scheduler; a stage
  * computes one row of a warp's tile. */
 static const struct {
@@ -167,6 +169,9 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.iterations = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
     l.iteration_seconds = points * spent / rate;
+    if (line && shape->vector == 1)
+        l.iteration_seconds +=
+            rates.line_element_cycles * shape->points / (machine->multiprocessors * SCHEDULERS * machine->clock);
     /* A multiprocessor has four warp schedulers. */
     int warps = shape->threads[1] * shape->threads[2] / DIRECT_TIME_LANES;
     double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
@@ -308,7 +313,7 @@ static double launch_seconds(const stn_task *task, const stn_machine *machine, c
         return both + LAUNCH_OVERHEAD + machine->launch_seconds;
     }
     if (shape->kernel == DIRECT_TIME_LINE)
-        return fmax(copy / rates.line_copy_fraction, seconds) + LAUNCH_OVERHEAD + machine->launch_seconds;
+        return copy / rates.line_copy_fraction + seconds + LAUNCH_OVERHEAD + machine->launch_seconds;
     return (memory > seconds ? memory : seconds) * volume[task->dtype].factor + volume[task->dtype].start +
            machine->launch_seconds;
 }
