@@ -68,7 +68,7 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     uint64_t runs[SOURCED_LEVELS];
     count_runs(task->steps, levels, runs);
     *result = (stn_estimate){.bytes = 4 * grid, .launches = 2};
-    result->seconds = 4 * grid / machine->copy_bandwidth + 2 * machine->launch_seconds;
+    result->seconds = 2 * sourced_add_seconds(task, machine, 2);
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
@@ -77,7 +77,7 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
         result->bytes += times * (own.bytes + 3 * grid);
         result->flops += times * own.flops;
         result->launches += times * (own.launches + 1);
-        result->seconds += times * (own.seconds + 3 * grid / machine->copy_bandwidth + machine->launch_seconds);
+        result->seconds += times * (own.seconds + sourced_add_seconds(task, machine, 3));
     }
     return true;
 }

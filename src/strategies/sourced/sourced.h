@@ -54,6 +54,8 @@ typedef struct sourced_job {
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
 /* Whether the blocks that add to all of the task's grids fit into one launch. */
 bool sourced_fits_launch(const stn_task *task);
+/* Seconds of a launch that reads and writes this many grids in total. */
+double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int grids);
 stn_dtype sourced_own_type(const stn_task *task); /* type of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
