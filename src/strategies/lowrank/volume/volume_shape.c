@@ -13,9 +13,6 @@
 /* Rates of lowrank_volume on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
  * and cycles. */
 static const struct {
-    /* Tensor rate in f64 with fewer than 12 warps a multiprocessor, with 12 or more, and with one
-     * tile a warp. */
-    double f64, f64_many, f64_one_tile;
     /* Tensor rate in f16, in f32 with three products, and in f32 with fewer. ring: divisor of these
      * rates if single weights are read from the planes in shared memory. */
     double f16, parts, once, ring;
@@ -25,14 +22,12 @@ static const struct {
     /* Cycles of a block's march: of a product, of a plane besides its products, of the first
      * planes. */
     double product, plane, start;
-    /* factor on the march in f64 (33 x 52 x 64 points, 4 steps: 28 us a launch) */
-    double wide_walk;
-    /* Types other than f64. sums: sums a cycle. tile: cycles of a tile; ring_tile: the same if
-     * single weights are read from the planes in shared memory. */
-    double sums, tile, ring_tile;
+    /* Sums a cycle, in f64 and else. Cycles of a tile, besides its products and sums: in f64; else;
+     * and else if single weights are read from the planes in shared memory. */
+    double f64_sums, sums, f64_tile, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
     double f32;       /* factor in f32 */
-} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 2.5, 3, 50, 70, 1.15, 1.1};
+} rates = {0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 1, 3, 92, 50, 70, 1.15, 1.1};
 
 /* ---- kernel constants that the shape depends on */
 
@@ -295,21 +290,20 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
     return best.seconds < INFINITY;
 }
 
-/* The fraction of the tensor cores' rate that products alone reach. In f32 and f16, kernels that
- * read single weights from the ring load their left factor mostly from shared memory and do not
- * wait for another product. */
+/* The fraction of the tensor cores' rate that products alone reach: in f64 all of it. In f32 and
+ * f16, kernels that read single weights from the ring load their left factor mostly from shared
+ * memory and do not wait for another product. */
 static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
     double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
-    if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
-    return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
+    return task->dtype == STN_F64 ? 1 : b->ring ? part / rates.ring : part;
 }
 
 /* Cycles of a multiprocessor to copy an element of f64 of unaligned rows, which products hide (791
  * x 425 x 167, 4 taps: 0.60 ms; 541 x 191 x 347, 7 taps, two steps: 0.27 ms). */
 #define F64_ELEMENT_CYCLES 1.4
 
-/* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
- * rate that the kernel reaches, plus the serial march of one block, which more multiprocessors do
+/* Each launch takes the largest of tensor-core time and memory time, at the fraction of the peak
+ * rate that the kernel reaches, and of the serial march of one block, which more multiprocessors do
  * not shorten. Halos come from L2, at a third of the cost. */
 void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *b,
                          stn_estimate *e) {
@@ -325,7 +319,6 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
     double warp_planes = planes * b->warps_x * b->warps_y * blocks, products = b->products * warp_planes;
     double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
-    if (task->dtype == STN_F64) walk *= rates.wide_walk;
     double size = (double)stn_dtype_size(task->dtype);
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
@@ -339,13 +332,12 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
     const double elements = single ? points * halo * planes / (double)b->chunk : 0;
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
-    if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
-        double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * warp_planes /
-                        machine->multiprocessors;
-        bool few = b->warps_x * b->warps_y * b->blocks < 12;
-        arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
-    }
-    if (task->dtype == STN_F64)
+    const bool wide = task->dtype == STN_F64, few = !wide && b->warps_x * b->warps_y * b->blocks < 12;
+    const double tile = wide ? rates.f64_tile : b->ring ? rates.ring_tile : rates.tile;
+    const double cycles =
+        (b->sums / (wide ? rates.f64_sums : rates.sums) + tile * b->tiles) * warp_planes / machine->multiprocessors;
+    arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
+    if (wide)
         memory = fmax(memory, launches * F64_ELEMENT_CYCLES * elements / (machine->multiprocessors * machine->clock));
     else
         arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, 0.5 * elements, machine));
