@@ -238,9 +238,10 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
     }
 }
 
+// FMAs of a loop that is unrolled as a whole.
+constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
 // The planes that the column loop, which few blocks run, unrolls. Unrolled as a whole it takes
 // twice as long to compile as the interior's, unless it is so long that NVRTC does not unroll it.
-constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
 constexpr int UNROLL_COLUMN = UNROLL > DEPTH &&WHOLE_FMAS > 1500 && WHOLE_FMAS < 2500 ? DEPTH : UNROLL;
 
 template <bool FOLD_X, bool FOLD_YZ>

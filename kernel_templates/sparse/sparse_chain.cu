@@ -74,7 +74,7 @@ static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
 // UNALIGNED: halves of warps, each of which stores a line at a time.
 constexpr int UNITS = 2 * WARPS;
-static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same place in a word");
+static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same offset in a word");
 // UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
 // Neighbouring rows are in different banks. A row begins in the same word of its slot of 16 bytes
 // as in the grid, so unused elements lie before and after it.
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     int window[WINDOWS] = {};
     if (UNALIGNED)
 #pragma unroll
-        for (int w = 0; w < WINDOWS; w++) window[w] = unaligned.place_of(w);
+        for (int w = 0; w < WINDOWS; w++) window[w] = unaligned.offset_of(w);
     f.read(a.table, lane, window);
     wait_for_previous_launch();
 
@@ -202,7 +202,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     using stores_type = line_stores<STORED, WIDE>;
     stores_type stores;
     STORED *const first_left = out + (first_row - 16 * (DEPTH - 1) - RING_CHUNK) * a.out_y + x0;
-    const int unit = threadIdx.x / stores_type::LANES, place = stores_type::word_place(first_left + g * a.out_y);
+    const int unit = threadIdx.x / stores_type::LANES,
+              row_offset = stores_type::word_offset_in_slot(first_left + g * a.out_y);
     stores.begin(first_left + unit * a.out_y, static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE));
     const auto store_left = [&](int s) {
         stores.store<16 / UNITS, UNITS, UNITS * LEAVING_PITCH>(
@@ -239,8 +240,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             at += 16 * PITCH;
             if (at >= RING_SIZE) at -= RING_SIZE;
             if constexpr (UNALIGNED)
-                put_block(leaving + step % LEAVING_BLOCKS * LEAVING + place, static_cast<float>(a.scale), warp, g, t,
-                          sum[DEPTH - 1]);
+                put_block(leaving + step % LEAVING_BLOCKS * LEAVING + row_offset, static_cast<float>(a.scale), warp, g,
+                          t, sum[DEPTH - 1]);
             else if (step >= DEPTH - 1)
                 store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),
                                     first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);

@@ -5,7 +5,7 @@
 // words, beginning with the element before it, and V has another window for it, one element
 // further:
 //
-//     place 0   | x0 x1 | x2 x3 | ..         place 1   | .  x0 | x1 x2 | ..
+//     offset 0  | x0 x1 | x2 x3 | ..         offset 1  | .  x0 | x1 x2 | ..
 //
 // Words that hold no column of the grid are not copied but remain 0, and other elements past sides
 // are filled: they must be finite numbers, because weights of 0 do not remove infinity or NaN from
@@ -20,7 +20,7 @@
 
 // The element's index within its word of 4 bytes: 0 or 1, in f32 always 0.
 template <class STORED>
-__device__ __forceinline__ int place_in_word(const STORED *at) {
+__device__ __forceinline__ int offset_in_word(const STORED *at) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % (4 / sizeof(STORED)));
 }
 
@@ -32,7 +32,7 @@ struct grid_lines {
     long long pitch, ny, nx, y0;
 
     // The line's index in the grid: folded where the axis repeats, otherwise one of the two lines
-    // at the side, which begins at the same place of a word as the line past the side would.
+    // at the side, which begins at the same offset in a word as the line past the side would.
     __device__ __forceinline__ long long index(int line) const {
         const long long y = y0 + line;
         if (repeats<LOW, HIGH>() || (y >= 0 && y < ny) || ny < 2) return fold_far<LOW, HIGH>(y, ny);
@@ -52,35 +52,36 @@ struct unaligned_lines {
     static_assert(LINES % BLOCK_WARPS == 0 && WARP_LINES % 2 == 0 && COLUMNS % SLOT == 0,
                   "each warp has as many lines, an even number, of whole slots");
     static_assert(2 * COPIES <= 32, "flags of copies");
+    static_assert(POINTS == 1 || WARP_LINES <= 16, "a lane for either end of each line");
 
     // In the stage that is copied next, an element of the lane's first word of the warp's first
     // line.
     const STORED *next;
-    // In all stages, place_in_word() of the first columns of even lines, and how it changes from
-    // one line to the next.
-    int place, odd;
+    // In all stages, offset_in_word() of the first columns of even lines; and whether that of odd
+    // lines differs, 0 or 1.
+    int even_offset, alternates;
     bool inside;      // no column lies past a side
-    unsigned copied;  // bit COPIES * place + k: the lane's word k holds columns of the grid
+    unsigned copied;  // bit COPIES * offset + k: the lane's word k holds columns of the grid
     // Element of a stage that the lane sets to 0, or -1: the other element of a word that holds the
     // first or the last column of a line.
-    int zeroed;
+    int cleared_element;
 
-    // place_in_word() of the first column of a line.
-    __device__ __forceinline__ int place_of(int line) const { return place ^ (line & odd); }
+    // offset_in_word() of the first column of a line.
+    __device__ __forceinline__ int offset_of(int line) const { return even_offset ^ (line & alternates); }
     // g: the lines of stage 0.
     template <int PITCH, class GRID>
     __device__ __forceinline__ void begin(const GRID &g, long long x0) {
         const int low = low_of(x0), end = end_of(x0, g.nx);
         inside = x0 > 0 && end == COLUMNS;
         next = g.grid + (g.y0 + threadIdx.x / 32 * WARP_LINES) * g.pitch + x0;
-        place = place_in_word(next), odd = static_cast<int>(g.pitch) & (POINTS - 1);
+        even_offset = offset_in_word(next), alternates = static_cast<int>(g.pitch) & (POINTS - 1);
         next += POINTS * (threadIdx.x % 32);
         // Four bits of the lane's number tell the line, the fifth one the side.
         const int line = threadIdx.x % 16, column = threadIdx.x % 32 < 16 ? low - 1 : end;
         const bool is_past = threadIdx.x % 32 < 16 ? x0 <= 0 : end < COLUMNS;
-        zeroed = -1;
-        if (line < WARP_LINES && is_past && (column + place_of(line)) % POINTS == (column < low ? 0 : POINTS - 1))
-            zeroed = (threadIdx.x / 32 * WARP_LINES + line) * PITCH + column + place_of(line);
+        cleared_element = -1;
+        if (line < WARP_LINES && is_past && (column + offset_of(line)) % POINTS == (column < low ? 0 : POINTS - 1))
+            cleared_element = (threadIdx.x / 32 * WARP_LINES + line) * PITCH + column + offset_of(line);
         copied = 0;
 #pragma unroll
         for (int p = 0; p < POINTS; p++)
@@ -137,7 +138,7 @@ struct unaligned_lines {
                     if (32 * (k + 1) <= WORDS || lane < WORDS - 32 * k) copy_async_4(word, from);
                 });
             else {
-                const unsigned flags[2] = {copied >> COPIES * place_of(0), copied >> COPIES * place_of(1)};
+                const unsigned flags[2] = {copied >> COPIES * offset_of(0), copied >> COPIES * offset_of(1)};
                 copy_lines([&](int i, int k, STORED *word, const unsigned *from) {
                     copy_async_if<4>(flags[i % 2], 1u << k, word, from);
                 });
@@ -147,14 +148,14 @@ struct unaligned_lines {
 #pragma unroll 1
         for (int i = 0; i < WARP_LINES; i++) {
             const long long line = g.index(first + i) * g.pitch + x0, memory = (g.ny - 1) * g.pitch + g.nx;
-            const int place = place_of(i);
-            const bool same_place = place_in_word(g.grid + line) == place;
+            const int offset = offset_of(i);
+            const bool same_offset = offset_in_word(g.grid + line) == offset;
 #pragma unroll 1
             for (int k = 0; k < COPIES; k++) {
-                if (!(copied >> (COPIES * place + k) & 1)) continue;
-                const long long element = line + POINTS * (lane + 32 * k) - place;
+                if (!(copied >> (COPIES * offset + k) & 1)) continue;
+                const long long element = line + POINTS * (lane + 32 * k) - offset;
                 STORED *const word = stage + (first + i) * PITCH + POINTS * (lane + 32 * k);
-                if (same_place && element >= 0 && element + POINTS <= memory)
+                if (same_offset && element >= 0 && element + POINTS <= memory)
                     copy_async_4(word, g.grid + element);
                 else
                     for (int e = 0; e < POINTS; e++)
@@ -166,7 +167,7 @@ struct unaligned_lines {
     template <int PITCH, class GRID>
     __device__ __forceinline__ void fill(STORED *stage, const GRID &g, long long x0) const {
         __syncwarp();
-        if (POINTS > 1 && zeroed >= 0) stage[zeroed] = 0;
+        if (POINTS > 1 && cleared_element >= 0) stage[cleared_element] = 0;
         if (!REPEATS) return;
         __syncwarp();
         fold<PITCH>(stage + threadIdx.x / 32 * WARP_LINES * PITCH, g, threadIdx.x / 32 * WARP_LINES, x0);
@@ -183,8 +184,8 @@ struct unaligned_lines {
             const bool copied = from >= x0 && from - x0 < COLUMNS - (POINTS - 1);
 #pragma unroll
             for (int i = 0; i < WARP_LINES; i++) {
-                STORED *const line = lines + i * PITCH + place_of(i);
-                if (column + place_of(i) < COLUMNS) line[column] = copied ? line[from - x0] : g.line(first + i)[from];
+                STORED *const line = lines + i * PITCH + offset_of(i);
+                if (column + offset_of(i) < COLUMNS) line[column] = copied ? line[from - x0] : g.line(first + i)[from];
             }
         }
     }
@@ -204,21 +205,23 @@ struct line_stores {
     int single;      // elements from there to the lane's single element
     int alone;       // elements from the line's first slot in shared memory to that element
     unsigned flags;  // bit k: the lane's slot k is stored; bit TURNS: the single element is stored
-    int shift;       // bits from an element's place in a word of shared memory to that in the grid
+    int shift;       // bits from an element's offset in a word of shared memory to that in the grid
 
     // The index of an element in its slot.
-    static __device__ __forceinline__ int place(const STORED *at) {
+    static __device__ __forceinline__ int offset_in_slot(const STORED *at) {
         return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % SLOT);
     }
     // The first element of its word, in the same slot.
-    static __device__ __forceinline__ int word_place(const STORED *at) { return place(at) / POINTS * POINTS; }
+    static __device__ __forceinline__ int word_offset_in_slot(const STORED *at) {
+        return offset_in_slot(at) / POINTS * POINTS;
+    }
     // `to`: the first line; `count`: elements of each that are stored.
     __device__ __forceinline__ void begin(STORED *to, int count) {
-        const int lane = threadIdx.x % LANES, before = place(to), first = SLOT * lane - before;
+        const int lane = threadIdx.x % LANES, before = offset_in_slot(to), first = SLOT * lane - before;
         // The first element after whole slots.
         const int rest = (count + before) / SLOT * SLOT - before;
         const int n = lane < SLOT ? lane : rest + lane - SLOT;
-        words = to + first, single = n - first, alone = word_place(to) + n;
+        words = to + first, single = n - first, alone = word_offset_in_slot(to) + n;
         shift = before % POINTS * 16;
         flags = (lane < SLOT ? before && n < SLOT - before : lane < 2 * SLOT && n >= 0) && n < count ? 1u << TURNS : 0;
 #pragma unroll

@@ -95,7 +95,7 @@ static size_t symbol_size(const segment_dense_tile *tile, bool real) {
 }
 
 /* The symbol at frequency k along z, y, x. */
-static cplx symbol_at(const stn_task *task, const cplx *const roots[3], const int points[3], const int k[3]) {
+static cplx symbol_at(const stn_task *task, cplx *const roots[3], const int points[3], const int k[3]) {
     cplx sum = {0, 0};
     for (size_t t = 0; t < task->ntaps; t++) {
         const stn_tap *tap = &task->taps[t];
@@ -109,8 +109,8 @@ static cplx symbol_at(const stn_task *task, const cplx *const roots[3], const in
     return sum;
 }
 
-static void fill_powers(const stn_task *task, const cplx *const roots[3], const int points[3], bool real,
-                        uint64_t steps, double *powers) {
+static void fill_powers(const stn_task *task, cplx *const roots[3], const int points[3], bool real, uint64_t steps,
+                        double *powers) {
     int k[3];
     for (k[0] = 0; k[0] < points[0]; k[0]++)
         for (k[1] = 0; k[1] < points[1]; k[1]++)
@@ -130,19 +130,17 @@ static stn_status make_tables_of_launch(const stn_task *task, const segment_dens
     segment_dense_tile_points(tile, points);
     const size_t length = (size_t)points[0] * (size_t)points[1] * (size_t)points[2];
     double *powers = calloc(2 * length, sizeof *powers);
-    cplx *all = calloc((size_t)(points[0] + points[1] + points[2]), sizeof *all);
-    const cplx *const roots[3] = {all, all + points[0], all + points[0] + points[1]};
-    stn_status status = powers && all ? STN_OK : stn_fail_memory(error, "a symbol", 2 * length * sizeof *powers);
+    cplx *const roots[3] = {roots_of(points[0]), roots_of(points[1]), roots_of(points[2])};
+    const bool made = powers && roots[0] && roots[1] && roots[2];
+    stn_status status = made ? STN_OK : stn_fail_memory(error, "a symbol", 2 * length * sizeof *powers);
     if (status == STN_OK) {
-        cplx *to = all;
-        for (int axis = 0; axis < 3; axis++)
-            for (int k = 0; k < points[axis]; k++) *to++ = root_of(k, points[axis]);
         fill_powers(task, roots, points, real, steps, powers);
         const double gain = segment_dense_scale_of(powers, length, task->dtype);
         segment_dense_matrices_make(f, tile->even, gain, operands);
         segment_dense_symbol_make(f, powers, real, gain, symbol);
     }
-    free(all), free(powers);
+    for (int axis = 0; axis < 3; axis++) free(roots[axis]);
+    free(powers);
     return status;
 }
 

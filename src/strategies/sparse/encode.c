@@ -27,7 +27,7 @@ int sparse_column(const sparse_window *w, int product, int group, int element) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;
     if (element >= points) word += 4 * w->halves;
-    if (w->apart && points == 2) return word / 2 * 4 + word % 2 + element % 2 * 2;
+    if (w->interleaved && points == 2) return word / 2 * 4 + word % 2 + element % 2 * 2;
     return word * points + element % points;
 }
 

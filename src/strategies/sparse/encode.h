@@ -28,12 +28,12 @@
 #define SPARSE_FRAGMENT 128
 
 typedef struct sparse_window {
-    stn_dtype dtype; /* f32 (as tf32) or f16 */
-    int halves;      /* number of halves, of 8 words each */
-    int first;       /* the column of output 0's lowest tap */
-    int span;        /* a row has span + 1 taps */
-    bool paired;     /* rows of K are ordered so that a lane ends with four adjacent outputs */
-    bool apart;      /* f16: words hold columns 0 2, 1 3, 4 6, 5 7, .. instead of 0 1, 2 3, .. */
+    stn_dtype dtype;  /* f32 (as tf32) or f16 */
+    int halves;       /* number of halves, of 8 words each */
+    int first;        /* the column of output 0's lowest tap */
+    int span;         /* a row has span + 1 taps */
+    bool paired;      /* rows of K are ordered so that a lane ends with four adjacent outputs */
+    bool interleaved; /* f16: words hold columns 0 2, 1 3, 4 6, 5 7, .. instead of 0 1, 2 3, .. */
 } sparse_window;
 
 int sparse_columns(const sparse_window *w); /* columns of the window */

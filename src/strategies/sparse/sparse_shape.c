@@ -127,7 +127,7 @@ sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) 
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape) {
     int span = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (sparse_window){
-        .dtype = task->dtype, .halves = shape->halves_y, .span = span, .apart = sparse_windows(task, shape) > 1};
+        .dtype = task->dtype, .halves = shape->halves_y, .span = span, .interleaved = sparse_windows(task, shape) > 1};
 }
 
 int sparse_windows(const stn_task *task, const sparse_shape *shape) {

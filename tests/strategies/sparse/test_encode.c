@@ -16,7 +16,7 @@ static int between(int low, int high) {
 static bool make_window(stn_dtype dtype, int low, int high, int wider, sparse_window *w) {
     int slot = dtype == STN_F16 ? 8 : 4, lead = (low + slot - 1) / slot * slot;
     *w = (sparse_window){
-        .dtype = dtype, .first = lead - low, .span = low + high, .paired = between(0, 1), .apart = between(0, 1)};
+        .dtype = dtype, .first = lead - low, .span = low + high, .paired = between(0, 1), .interleaved = between(0, 1)};
     for (w->halves = 1; w->halves <= SPARSE_MOST_HALVES; w->halves++)
         if (sparse_legal(w) && wider-- == 0) return true;
     return false;
@@ -83,7 +83,7 @@ static void check_lanes(const sparse_window *w) {
                 for (int e = 0; e < points; e++) {
                     int begin = 8 * product + registers * (t / 2) + t % 2 * 4 * w->halves;
                     int column = sparse_column(w, product, 2 * r + t / 2, t % 2 * points + e);
-                    if (w->apart && points == 2)
+                    if (w->interleaved && points == 2)
                         cr_assert_eq(column, (begin + r) / 2 * 4 + r % 2 + 2 * e);
                     else
                         cr_assert_eq(column, (begin + r) * points + e);
