@@ -12,7 +12,6 @@
 
 #define COLUMNS 2048    /* most contiguous columns whose sums are updated together */
 #define COLUMN_BYTES 12 /* of a column: 4 of its sum, 2 each of 0, values past sides, mean */
-#define SMALL_BOX 7     /* most points of a box whose points are added one by one */
 #define CHUNK_BOXES 8   /* least points of a chunk along the axis, as a multiple of a box's */
 #define WORK 65536      /* points below which waking a thread costs more than it saves */
 
@@ -55,8 +54,8 @@ static size_t line_bytes(const stn_box_filter *box) {
     return ((piece_of(box) + box->size + 1023) / 1024 * 1024 + 512) * sizeof(uint32_t);
 }
 
-/* Averages a contiguous line, piece by piece. The sum over a small box is the sum of shifted lines;
- * over others it is the difference of two prefix sums of the piece, modulo the range of the sums'
+/* Averages a contiguous line, piece by piece. The points of a small box are added one by one; the
+ * sum over others is the difference of two prefix sums of the piece, modulo the range of the sums'
  * type. memory: two lines, one of sums and one of points that are copied. */
 static void run_line(const integer_run *run, const char *from, char *to, char *memory) {
     const stn_kernels *kernels = run->kernels;
@@ -65,9 +64,7 @@ static void run_line(const integer_run *run, const char *from, char *to, char *m
                   size = (int64_t)run->box->size;
     const int64_t points = (int64_t)run->box->points, before = (int64_t)run->box->before;
     char *const copied = memory + line_bytes(run->box), past[2][sizeof(uint16_t)];
-    const bool is_small = size <= SMALL_BOX;
-    void (*const *sum)(void *, const void *, size_t) = is_small ? kernels->widen : kernels->accumulate;
-    const void *lines[SMALL_BOX];
+    const void *lines[STN_KERNEL_MEANS];
     for (int side = 0; side < 2; side++) fill(run, side, 1, past[side]);
     for (int64_t begin = 0, now; begin < points; begin += now) {
         now = stn_min((int64_t)piece_of(run->box), points - begin);
@@ -76,47 +73,58 @@ static void run_line(const integer_run *run, const char *from, char *to, char *m
          * are copied from the points to which they fold. */
         const int64_t low = stn_min(stn_max(before - begin, 0), all),
                       high = stn_max(stn_min(before + points - begin, all), low);
+        const char *const inside = from + (begin + low - before) * number_bytes;
         for (int64_t i = low > 0 ? 0 : high; i < all; i = i + 1 == low ? high : i + 1) {
             const int64_t j = run->source_index[begin + i];
             const char *const number = j < 0 ? past[-1 - j] : from + j * number_bytes;
             for (int64_t k = 0; k < number_bytes; k++) copied[i * number_bytes + k] = number[k];
         }
+        if (size <= STN_KERNEL_MEANS) {
+            memcpy(copied + low * number_bytes, inside, (size_t)((high - low) * number_bytes));
+            for (int64_t k = 0; k < size; k++) lines[k] = copied + k * number_bytes;
+            kernels->means[kind](to + begin * number_bytes, lines, (size_t)size, (size_t)now);
+            continue;
+        }
         memset(memory, 0, (size_t)sum_bytes);
-        sum[kind](memory, copied, (size_t)low);
-        sum[kind](memory + low * sum_bytes, from + (begin + low - before) * number_bytes, (size_t)(high - low));
-        sum[kind](memory + high * sum_bytes, copied + high * number_bytes, (size_t)(all - high));
-        for (int64_t k = 0; k < (is_small ? size : 1); k++) lines[k] = memory + (is_small ? k : size) * sum_bytes;
-        kernels->quotients[kind](to + begin * number_bytes, lines, is_small ? (size_t)size : 1,
-                                 is_small ? NULL : memory, (size_t)now, run->box->divisor);
+        kernels->accumulate[kind](memory, copied, (size_t)low);
+        kernels->accumulate[kind](memory + low * sum_bytes, inside, (size_t)(high - low));
+        kernels->accumulate[kind](memory + high * sum_bytes, copied + high * number_bytes, (size_t)(all - high));
+        kernels->quotients[kind](to + begin * number_bytes, memory + size * sum_bytes, memory, (size_t)now,
+                                 run->box->divisor);
     }
 }
 
-/* Averages columns at points [begin, end): for each point a row enters the sums and another leaves
- * them. memory: columns * COLUMN_BYTES bytes, followed by two lines for run_line of the next
- * filter. */
+/* Averages columns at points [begin, end). The rows of a small box are added for each point; of
+ * others, a row enters the sums, and another leaves them. memory: columns * COLUMN_BYTES bytes,
+ * followed by two lines for run_line of the next filter. */
 static void run_columns(const integer_run *run, int64_t first, int64_t count, int64_t begin, int64_t end,
                         char *memory) {
     const stn_kernels *kernels = run->kernels;
     const int64_t inner = (int64_t)run->box->inner, size = (int64_t)run->box->size,
                   number_bytes = (int64_t)run->number_bytes;
     const size_t numbers = (size_t)count;
-    const void *const sum_line = memory;
+    const bool is_small = size <= STN_KERNEL_MEANS;
+    const void *rows[STN_KERNEL_MEANS];
     char *const sums = memory, *const zeros = sums + count * 4, *const past[2] = {zeros + count * 2, zeros + count * 4},
                 *const row = past[1] + count * 2, *const lines = memory + run->columns * COLUMN_BYTES;
     memset(memory, 0, numbers * COLUMN_BYTES);
     for (int side = 0; side < 2; side++) fill(run, side, count, past[side]);
-    for (int64_t i = begin; i < end + size - 1; i++) {
-        const void *rows[2] = {zeros, zeros}; /* the row that enters, and the one that leaves */
-        for (int k = 0; k < 2 && i >= begin + k * size; k++) {
-            const int64_t j = run->source_index[i - k * size];
+    for (int64_t i = is_small ? begin + size - 1 : begin; i < end + size - 1; i++) {
+        /* All rows of a small box; else the row that enters, and the one that leaves. */
+        rows[0] = rows[1] = zeros;
+        for (int64_t k = 0; is_small ? k < size : k < 2 && i >= begin + k * size; k++) {
+            const int64_t j = run->source_index[is_small ? i - k : i - k * size];
             rows[k] = j < 0 ? past[-1 - j] : run->in + (first + j * inner) * number_bytes;
         }
-        kernels->slide[run->kind](sums, rows[0], rows[1], numbers);
+        if (!is_small) kernels->slide[run->kind](sums, rows[0], rows[1], numbers);
         const int64_t at = i - size + 1;
-        char *const to = run->out + (first + at * inner) * number_bytes;
-        if (at >= begin)
-            kernels->quotients[run->kind](run->next ? row : to, &sum_line, 1, NULL, numbers, run->box->divisor);
-        if (at >= begin && run->next) run_line(run->next, row, to, lines);
+        if (at < begin) continue;
+        char *const to = run->out + (first + at * inner) * number_bytes, *const mean = run->next ? row : to;
+        if (is_small)
+            kernels->means[run->kind](mean, rows, (size_t)size, numbers);
+        else
+            kernels->quotients[run->kind](mean, sums, NULL, numbers, run->box->divisor);
+        if (run->next) run_line(run->next, row, to, lines);
     }
 }
 

@@ -14,15 +14,16 @@
  * line's magnitudes. Let N be the Euclidean norm of all input lines of an output line. At one
  * frequency, the spectra of all rows of weights form a vector; A is the largest norm of these
  * vectors. Each row of weights has a sum of magnitudes; B is the norm of the vector of these sums.
- * |w| is the norm of all weights. The error of a result is at most
+ * The error of a result is at most
  *
  *     N (2 d A + d B + 3 (rows + 2) u A)
  *
  * The terms are due to the two transforms of the data, the spectra of the weights, and the sums
- * along y, in this order. The error of the sums of stencil_step.h is at most (taps + 2) u |w| N.
+ * along y, in this order. The error of the sums of stencil_step.h is at most u N times the norm of
+ * all weights, each multiplied by the number of roundings from its term on.
  * Both bounds together give an interval that contains the result of stencil_step.h. Where both ends
- * of it are converted to the same integer, that integer is stored; stn_step_box computes the other
- * points.
+ * of it are converted to the same integer or float, that number is stored. Other points are
+ * computed by the sums of stencil_step.h.
  *
  * If all data are integers and all weights are multiples of one number, the quantum, then every sum
  * is a multiple of the quantum. The exact sum is the multiple nearest to the result of the
@@ -44,8 +45,11 @@
 enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_RADIUS + 1 };
 #define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
+#define LEAST_ERROR 0x1p-200    /* leaves the sign of zeros open; below all floats */
 #define MIN_TAPS 100            /* of a stencil for which this can be faster */
 #define BOX_OVERHEAD_POINTS 150 /* as many points take as long as the overhead of a box */
+#define SINGLE_POINTS 25        /* as many take as long as a point that is summed alone */
+#define FEW_POINTS 6            /* up to as many neighbours are summed alone */
 
 struct stn_row_spectra {
     stn_fft_line *line;
@@ -83,6 +87,8 @@ typedef struct spectra_work {
     const spectra_run *run;
     int64_t batch, plane, y, x; /* the first point */
     double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
+    double *window;                        /* the points that the taps of one point read */
+    stn_terms terms;                       /* the sum of this point */
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
     /* stepped: points computed by stn_step_box, plus BOX_OVERHEAD_POINTS for each box; all: the
      * number of all points so far. */
@@ -153,8 +159,8 @@ static int64_t length_of(const stn_task *task) {
     return best;
 }
 
-/* Whether this method supports the task. Floating-point outputs cannot be exact, because too many
- * results would lie close to the boundary between two rounded values. */
+/* Whether this method supports the task. Results of f64 cannot be exact, because too many would lie
+ * close to the boundary between two rounded values; of f32, a few in a thousand do. */
 static bool supports(const stn_task *task, bool exact) {
     const int64_t rows = task->reach[1][0] + task->reach[1][1] + 1;
     double relative;
@@ -167,9 +173,9 @@ static bool supports(const stn_task *task, bool exact) {
     if (task->reach[0][0] || task->reach[0][1] || rows < STN_SPECTRA_LANES || rows > MOST_ROWS ||
         task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
         task->source || task->in_place || task->normalized || task->steps != 1 || task->snapshots != 1 ||
-        stn_element_is_whole(stn_task_element(task, true)) != exact)
+        (exact ? stn_task_element(task, true) == STN_ELEMENT_F64 : stn_element_is_whole(stn_task_element(task, true))))
         return false;
-    if (!exact) return task->divisor == 1;
+    if (!stn_element_is_whole(stn_task_element(task, true))) return task->divisor == 1;
     /* If the quantum is negative and large, too large a part of all sums would be integers up to
      * rounding, and each of these must be computed again. */
     const double quantum = quantum_of(task, &relative);
@@ -187,10 +193,14 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
     made->weights = malloc((size_t)(length * made->rows) * 2 * sizeof *made->weights);
     const bool allocated = planes && norms && made->weights;
-    double norm = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
-    for (size_t k = 0; k < task->ntaps; k++) {
-        norm += task->taps[k].weight * task->taps[k].weight;
+    double roundings = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
+    for (size_t k = 0; k < task->ntaps; k++)
         rows[task->taps[k].offset[1] + task->reach[1][0]] += fabs(task->taps[k].weight);
+    const int pairing = stn_step_pairing(task);
+    const size_t single = pairing ? task->ntaps % 2 : task->ntaps, terms = single + (task->ntaps - single) / 2;
+    for (size_t k = 0; k < terms; k++) {
+        const double rounded = task->taps[stn_step_tap_of_term(task, pairing, k)].weight * (double)(terms - k + 3);
+        roundings += (k < single ? 1 : 2) * rounded * rounded;
     }
     for (int64_t i = 0; i < made->rows; i++) all += rows[i] * rows[i];
     for (int64_t first = 0; allocated && first < made->rows; first += LANES) {
@@ -216,7 +226,7 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     for (int64_t k = 0; allocated && k < length; k++) largest = fmax(largest, sqrt(norms[k]) * (double)length);
     const double transform = 10 * UNIT * ceil(log2((double)length) / 3);
     made->error = 1.05 * (transform * (2 * largest + sqrt(all)) + 3 * ((double)made->rows + 2) * UNIT * largest);
-    if (!(made->quantum > 0)) made->error += 1.05 * ((double)task->ntaps + 2) * UNIT * sqrt(norm);
+    if (!(made->quantum > 0)) made->error += 1.05 * UNIT * sqrt(roundings);
     free(planes);
     free(norms);
     return allocated;
@@ -231,7 +241,7 @@ stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spec
     spectra->length = length_of(task);
     spectra->width = width_of(task, spectra->length);
     spectra->rows = task->reach[1][0] + task->reach[1][1] + 1;
-    spectra->quantum = quantum_of(task, &spectra->relative);
+    if (stn_element_is_whole(stn_task_element(task, true))) spectra->quantum = quantum_of(task, &spectra->relative);
     stn_status status = stn_fft_line_create(spectra->length, &spectra->line, error);
     if (status == STN_OK && !make_weights(task, spectra))
         status = stn_fail_memory(error, "the spectra of weights", (size_t)(spectra->length * spectra->rows) * 16);
@@ -257,12 +267,12 @@ static char *point_of(const spectra_work *work, const stn_layout *layout, int64_
                layout->size;
 }
 
-/* to = the points of row y that the tile beginning at column x reads, followed by zeros where there
- * are none. */
-static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to) {
+/* to = `length` points of row y, from the first one on that the taps of column x read; zeros where
+ * there are none. */
+static void load_line(const spectra_work *work, int64_t y, int64_t x, int64_t length, double *to) {
     const stn_step *step = work->run->step;
     const stn_task *task = step->task;
-    const int64_t length = work->run->spectra->length, j = stn_task_fold(task, 1, y), size = step->from.size;
+    const int64_t j = stn_task_fold(task, 1, y), size = step->from.size;
     const int64_t begin = x - task->reach[2][0], end = stn_min(begin + length, task->n[2] + task->reach[2][1]);
     const bool none = x >= task->n[2];
     if (none || j < 0) {
@@ -273,6 +283,8 @@ static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to
     const char *row = point_of(work, &step->from, 0, j);
     const int64_t inside = stn_max(begin, 0), past = stn_min(end, task->n[2]);
     step->kernels->load[step->from.element](to + (inside - begin), row + inside * size, (size_t)(past - inside));
+    for (int64_t at = inside * size; at < past * size; at += 64) /* the row that is loaded next */
+        __builtin_prefetch(row + step->from.stride[1] * size + at);
     for (int64_t i = begin < inside ? begin : past; i < end; i = i + 1 == inside ? past : i + 1) {
         const int64_t at = stn_task_fold(task, 2, i);
         if (at < 0)
@@ -289,21 +301,22 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
     const stn_row_spectra *s = run->spectra;
     const stn_task *task = run->step->task;
     const int64_t plane = s->length * LANES;
-    double *slot = work->slots[number], *norms = work->norms[number], *from = s->result_in_second ? work->spare : slot;
+    double *slot = work->slots[number], *from = s->result_in_second ? work->spare : slot;
     const stn_planes x = {from, from + plane};
     double *other = s->result_in_second ? slot : work->spare;
     for (int part = 0; part < 2; part++) {
         for (int64_t l = 0; l < LANES; l++)
             load_line(work, stn_min(work->y + l * run->strip_rows, task->n[1]) + y, work->x + part * s->width,
-                      work->lines + l * s->length);
+                      s->length, work->lines + l * s->length);
         /* The zeros for imaginary parts are overwritten: for part 0 by part 1, for part 1 by the
          * transform. */
         run->fft_kernels->load_reals((stn_planes){part ? x.im : x.re, part ? other : x.im}, work->lines, s->length,
                                      s->length, LANES);
     }
-    memset(norms, 0, LANES * sizeof *norms);
+    double sums[LANES] = {0};
     for (int64_t k = 0; k < 2 * plane; k += LANES)
-        for (int64_t l = 0; l < LANES; l++) norms[l] += from[k + l] * from[k + l];
+        for (int64_t l = 0; l < LANES; l++) sums[l] += from[k + l] * from[k + l];
+    memcpy(work->norms[number], sums, sizeof sums);
     stn_fft_line_run(s->line, run->fft_kernels, x, (stn_planes){other, other + plane}, LANES);
 }
 
@@ -312,6 +325,35 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
 static void compute_box(spectra_work *work, int64_t x, int64_t y, int64_t width, int64_t height) {
     const stn_box box = {{work->plane, y, x}, {work->plane + 1, y + height, x + width}};
     stn_step_box(work->run->step, work->batch, &box);
+}
+
+/* The terms of a point, whose value is at *point in the window. memory: 2 numbers for each tap. */
+static void order_terms(spectra_work *work, const double *point, int64_t width, double *memory) {
+    const stn_step *step = work->run->step;
+    const stn_task *task = step->task;
+    const void **line = (const void **)(memory + task->ntaps);
+    work->terms = step->terms;
+    work->terms.weights = memory, work->terms.lines = line;
+    for (size_t k = 0; k < step->terms.single + step->terms.pairs; k++) {
+        const stn_tap *tap = &task->taps[stn_step_tap_of_term(task, step->pairing, k)];
+        const int64_t distance = tap->offset[1] * width + tap->offset[2];
+        memory[k] = tap->weight;
+        *line++ = point + distance;
+        if (k >= step->terms.single) *line++ = point - distance;
+    }
+}
+
+/* Computes one point by the sum of stencil_step.h. */
+static void compute_point(spectra_work *work, int64_t x, int64_t y) {
+    const stn_step *step = work->run->step;
+    const stn_task *task = step->task;
+    const int64_t width = task->reach[2][0] + task->reach[2][1] + 1;
+    double sum;
+    for (int64_t i = 0; i < work->run->spectra->rows; i++)
+        load_line(work, y - task->reach[1][0] + i, x, width, work->window + i * width);
+    step->kernels->sum(&sum, &work->terms, 1);
+    sum /= step->divisor;
+    step->kernels->store[step->to.element](point_of(work, &step->to, x, y), &sum, 1);
 }
 
 /* The points of an axis that the taps of [*begin, *past) read. Returns false if they may read other
@@ -366,36 +408,38 @@ static void store_results(spectra_work *work, const spectra_place *at, double *v
     const int64_t size = step->to.size;
     void (*const store)(void *, const double *, size_t) = step->kernels->store[step->to.element];
     char *row = point_of(work, &step->to, x, y);
-    double *low = work->spare, *high = low + count;
+    double *low = work->spare, *high = low + stn_div_up(count, 8) * 8;
     char *other = (char *)(high + count);
     work->all += count;
-    if (!(error < (s->quantum > 0 ? 0.45 * s->quantum : 0.25))) {
+    const bool whole = stn_element_is_whole(step->to.element);
+    if (!(error < (s->quantum > 0 ? 0.45 * s->quantum : whole ? 0.25 : INFINITY))) {
         compute_box(work, x, y, count, 1);
         work->stepped += count;
         return;
     }
-    if (s->quantum > 0) {
-        const double large = 0x1.8p52, multiples = 1 / s->quantum;
-        for (int64_t k = 0; k < count; k++)
-            values[k] = ((values[k] * multiples + large) - large) * s->quantum / step->divisor;
-    }
-    for (int64_t k = 0; k < count; k++) {
-        const double margin = s->quantum > 0 ? s->relative * values[k] : error;
-        low[k] = values[k] - margin, high[k] = values[k] + margin;
-    }
+    const double large = 0x1.8p52, quantum = s->quantum, multiples = 1 / quantum, divisor = step->divisor;
+    if (quantum > 0)
+        for (int64_t k = 0; k < count; k++) values[k] = ((values[k] * multiples + large) - large) * quantum / divisor;
+    const bool open = step->kernels->bound(low, high, values, (size_t)count, quantum > 0 ? 0 : error,
+                                           quantum > 0 ? s->relative : 0, whole);
     store(row, low, (size_t)count);
+    if (!open) return;
     store(other, high, (size_t)count);
+    if (!memcmp(row, other, (size_t)(count * size))) return;
     int64_t stepped = 0;
-    for (int64_t k = 0, end; k < count && stepped < count; k = end) {
+    const int64_t most = count + BOX_OVERHEAD_POINTS;
+    for (int64_t k = 0, end; k < count && stepped < most; k = end) {
         for (end = k; end < count && memcmp(row + end * size, other + end * size, (size_t)size);) end++;
         if (end > k && !store_constant(work, at, x + k, x + end)) {
-            stepped += end - k + BOX_OVERHEAD_POINTS;
-            if (stepped < count) compute_box(work, x + k, y, end - k, 1);
+            const bool few = end - k <= FEW_POINTS;
+            stepped += few ? (end - k) * SINGLE_POINTS : end - k + BOX_OVERHEAD_POINTS;
+            for (int64_t i = k; few && stepped < most && i < end; i++) compute_point(work, x + i, y);
+            if (!few && stepped < most) compute_box(work, x + k, y, end - k, 1);
         }
         while (end + 8 <= count && !memcmp(row + end * size, other + end * size, (size_t)(8 * size))) end += 8;
         end += end < count && !memcmp(row + end * size, other + end * size, (size_t)size);
     }
-    if (stepped >= count) compute_box(work, x, y, count, 1);
+    if (stepped >= most) compute_box(work, x, y, count, 1);
     work->stepped += stepped;
 }
 
@@ -426,7 +470,8 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
                     run->step->kernels->store[run->step->to.element](point_of(work, &run->step->to, place.x, place.y),
                                                                      work->lines + l * s->length, (size_t)points);
                 else
-                    store_results(work, &place, work->lines + l * s->length, points, s->error * sqrt(norms[l]));
+                    store_results(work, &place, work->lines + l * s->length, points,
+                                  s->error * sqrt(norms[l]) + LEAST_ERROR);
             }
         }
     }
@@ -480,7 +525,14 @@ static void run_groups(void *user, int64_t begin, int64_t end) {
     const size_t plane = (size_t)(2 * s->length * LANES);
     const size_t slots = (size_t)s->rows - 1 + ROWS, planes = slots + ROWS + 2;
     spectra_work work = {.run = run};
-    double *memory = aligned_alloc(64, planes * (plane + 8) * sizeof *memory);
+    const int64_t width = task->reach[2][0] + task->reach[2][1] + 1;
+    /* A window, the weights of its terms, and pointers to their points. */
+    const size_t window = (size_t)(s->rows * width), sum = (window + 2 * task->ntaps + 7) / 8 * 8;
+    double *memory = aligned_alloc(64, (planes * (plane + 8) + sum) * sizeof *memory);
+    if (memory) {
+        work.window = memory + planes * (plane + 8);
+        order_terms(&work, work.window + task->reach[1][0] * width + task->reach[2][0], width, work.window + window);
+    }
     for (size_t i = 0; memory && i < planes; i++) {
         double *at = memory + i * (plane + 8);
         *(i < slots          ? &work.slots[i]

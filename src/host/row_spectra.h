@@ -1,6 +1,6 @@
 /* One step of a stencil of very many taps along the last two axes, by transforms of rows. Exactly:
- * with the bits of stencil_step.h, for outputs of whole numbers. Otherwise outputs are of floating
- * point, with errors relative to the largest values nearby. */
+ * with the bits of stencil_step.h, for outputs of all types but f64. Otherwise outputs are of
+ * floating point, with errors relative to the largest values nearby. */
 #ifndef STN_HOST_ROW_SPECTRA_H
 #define STN_HOST_ROW_SPECTRA_H
 #include "host/pool.h"

@@ -26,6 +26,7 @@ typedef struct line_filter {
     int64_t offsets[STN_SEPARABLE_TAPS]; /* offset of each line of stn_terms */
     stn_terms terms;
     int64_t low, high; /* the least and the largest offset */
+    bool few;          /* all points from low to high, in at most STN_KERNEL_FEW_PAIRS pairs */
 } line_filter;
 
 typedef struct separable_run {
@@ -93,6 +94,8 @@ static void order_terms(const stn_task *task, int axis, line_filter *filter) {
         *offset++ = task->taps[tap].offset[axis];
         if (k >= single) *offset++ = task->taps[task->ntaps - 1 - tap].offset[axis];
     }
+    filter->few =
+        pairing > 0 && single == 1 && pairs <= STN_KERNEL_FEW_PAIRS && filter->high - filter->low == 2 * (int64_t)pairs;
 }
 
 /* The index, in a row of the ring, of the point that i, outside of the window, is folded to. Adds
@@ -161,52 +164,70 @@ static const void *find_row(const separable_run *run, const strip *at, const cha
     return (const float *)base + j * run->first->in_stride[run->axis] + at->window[0];
 }
 
+/* Filters a row of the intermediate result along the last axis, and stores it. */
+static void filter_row(const separable_run *run, const strip *at, double *middle, double *result, char *row) {
+    const stn_kernels *kernels = run->kernels;
+    const line_filter *across = &run->along[1];
+    const void *shifted[STN_SEPARABLE_TAPS];
+    stn_terms terms = across->terms;
+    terms.lines = shifted;
+    for (size_t k = 0; k < terms.single + 2 * terms.pairs; k++)
+        shifted[k] = middle + (across->offsets[k] - across->low);
+    add_ghosts(run, at, middle + (at->window[0] - (at->x + across->low)), middle);
+    if (run->to == STN_ELEMENT_F32)
+        kernels->sum_to_float((float *)row, &terms, (size_t)at->count);
+    else if (run->to == STN_ELEMENT_F64)
+        kernels->sum((double *)row, &terms, (size_t)at->count);
+    else {
+        kernels->sum(result, &terms, (size_t)at->count);
+        kernels->store[run->to](row, result, (size_t)at->count);
+    }
+}
+
 static void run_strip(const separable_run *run, const strip *at, const char *in, char *out, int64_t begin, int64_t end,
                       double *memory) {
     const stn_kernels *kernels = run->kernels;
-    const line_filter *down = &run->along[0], *across = &run->along[1];
+    const line_filter *down = &run->along[0];
     const int64_t all = at->window[1] - at->window[0] + at->extra, size = (int64_t)stn_element_size(run->to);
     const bool in_place = run->in_place && at->extra == 0;
     double *ring = memory, *middle = ring + (size_t)run->ring * run->line, *result = middle + run->line;
-    double *sum = middle + (at->window[0] - (at->x + across->low));
+    const int64_t ghosts = at->window[0] - (at->x + run->along[1].low);
     float *const past[2] = {(float *)ring, (float *)ring + run->line};
-    const void *lines[STN_SEPARABLE_TAPS], *shifted[STN_SEPARABLE_TAPS];
-    stn_terms terms[2] = {down->terms, across->terms};
-    terms[0].lines = lines;
-    terms[1].lines = shifted;
-    for (size_t k = 0; k < terms[1].single + 2 * terms[1].pairs; k++)
-        shifted[k] = middle + (across->offsets[k] - across->low);
+    const void *lines[STN_SEPARABLE_TAPS + 1];
+    stn_terms terms = down->terms;
+    terms.lines = lines;
     for (int side = 0; in_place && side < 2; side++)
         for (int64_t k = 0; k < all; k++) past[side][k] = (float)stn_step_constant(run->first, run->axis, -1 - side);
     /* The slot of row i + down->low of the ring, whose rows follow in a circle. */
     int64_t slot = 0;
     for (int64_t i = down->low; i < down->high && !in_place; i++)
         load_row(run, at, in, begin + i, ring + (size_t)(i - down->low) * run->line);
-    for (int64_t i = begin; i < end; i++, slot = slot + 1 == run->ring ? 0 : slot + 1) {
+    for (int64_t i = begin, now; i < end; i += now, slot = slot + 1 == run->ring ? 0 : slot + 1) {
+        double *const sums[STN_KERNEL_ROWS] = {middle + ghosts, result + ghosts};
+        now = in_place && down->few && all >= STN_KERNEL_LEAST && i + STN_KERNEL_ROWS <= end ? STN_KERNEL_ROWS : 1;
         if (!in_place)
             load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);
-        for (size_t k = 0; k < terms[0].single + 2 * terms[0].pairs; k++) {
-            const int64_t row = slot + down->offsets[k] - down->low;
-            lines[k] = in_place ? find_row(run, at, in, i + down->offsets[k], past)
-                                : ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
+        if (now > 1) {
+            for (int64_t k = down->low; k <= down->high + 1; k++)
+                lines[k - down->low] = find_row(run, at, in, i + k, past);
+            kernels->sum_two_rows(sums, lines, terms.weights, terms.pairs, (size_t)all);
+        } else {
+            for (size_t k = 0; k < terms.single + 2 * terms.pairs; k++) {
+                const int64_t row = slot + down->offsets[k] - down->low;
+                lines[k] = in_place ? find_row(run, at, in, i + down->offsets[k], past)
+                                    : ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
+            }
+            (in_place                     ? kernels->sum_float_rounded
+             : run->to == STN_ELEMENT_F32 ? kernels->sum_rounded
+                                          : kernels->sum)(sums[0], &terms, (size_t)all);
         }
-        (in_place                     ? kernels->sum_float_rounded
-         : run->to == STN_ELEMENT_F32 ? kernels->sum_rounded
-                                      : kernels->sum)(sum, &terms[0], (size_t)all);
         if (run->to != STN_ELEMENT_F64 && run->to != STN_ELEMENT_F32) {
-            kernels->store[run->to](result, sum, (size_t)all);
-            kernels->load[run->to](sum, result, (size_t)all);
+            kernels->store[run->to](result, sums[0], (size_t)all);
+            kernels->load[run->to](sums[0], result, (size_t)all);
         }
-        add_ghosts(run, at, sum, middle);
-        char *row = out + (i * run->first->out_stride[run->axis] + at->x) * size;
-        if (run->to == STN_ELEMENT_F32)
-            kernels->sum_to_float((float *)row, &terms[1], (size_t)at->count);
-        else if (run->to == STN_ELEMENT_F64)
-            kernels->sum((double *)row, &terms[1], (size_t)at->count);
-        else {
-            kernels->sum(result, &terms[1], (size_t)at->count);
-            kernels->store[run->to](row, result, (size_t)at->count);
-        }
+        for (int64_t r = 0; r < now; r++)
+            filter_row(run, at, r ? result : middle, result,
+                       out + ((i + r) * run->first->out_stride[run->axis] + at->x) * size);
     }
 }
 

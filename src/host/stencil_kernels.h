@@ -24,7 +24,9 @@ typedef struct stn_terms {
 } stn_terms;
 
 #define STN_KERNEL_ROWS 2        /* rows that are summed side by side */
+#define STN_KERNEL_FEW_PAIRS 4   /* maximum number of pairs whose weights are kept in registers */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
+#define STN_KERNEL_MEANS 7       /* maximum number of lines of `means` */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
 #define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
 #define STN_SPECTRA_ROWS 16      /* spectra that are summed side by side */
@@ -56,6 +58,10 @@ typedef struct stn_kernels {
     /* As sum and sum_float, with sums that are rounded to float and stored as doubles. */
     void (*sum_rounded)(double *sum, const stn_terms *terms, size_t count);
     void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
+    /* sum_float_rounded for STN_KERNEL_ROWS rows of a symmetric filter: row r sums lines r to
+     * r + 2 * pairs. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least STN_KERNEL_LEAST. */
+    void (*sum_two_rows)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
+                         size_t count);
     /* As sum, with sums that are rounded to float and stored as floats. */
     void (*sum_to_float)(float *sum, const stn_terms *terms, size_t count);
     /* As sum, for lines of bytes; sums are truncated towards zero, then wrapped. */
@@ -73,6 +79,11 @@ typedef struct stn_kernels {
      * STN_SPECTRA_LANES. These sums alone differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
+    /* low[x] = values[x] - m and high[x] = values[x] + m, m = absolute + relative * values[x].
+     * Returns false only if low and high are the same float for all x; whole: the same integer,
+     * when truncated. All arrays have a multiple of 8 numbers. */
+    bool (*bound)(double *low, double *high, const double *values, size_t count, double absolute, double relative,
+                  bool whole);
     /* Parts of moving averages, of floats [0] and of doubles [1]. Those that return whether all
      * results are finite return true for floats. sum[x] = before[x] + from[x]: */
     void (*add_row[2])(double *sum, const double *before, const void *from, size_t count);
@@ -93,17 +104,16 @@ typedef struct stn_kernels {
      * zero, then wrapped modulo their range; values outside the range of int64 become INT64_MIN
      * first. Booleans are whether the truncated value is not 0. */
     void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
-    /* Functions for sums of unsigned numbers, indexed by stn_integers. Numbers to sums:
-     * to[x] = from[x]. */
-    void (*widen[STN_INTEGERS])(void *to, const void *from, size_t count);
+    /* Functions for unsigned numbers, indexed by stn_integers. to[x] = the mean of `used` lines, at
+     * most STN_KERNEL_MEANS, rounded down; NULL for STN_BYTES: */
+    void (*means[STN_INTEGERS])(void *to, const void *const *lines, size_t used, size_t count);
     /* sum[x] += enter[x] - leave[x], of sums and numbers */
     void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
     /* to[x + 1] = to[x] + from[x], of sums and numbers */
     void (*accumulate[STN_INTEGERS])(void *to, const void *from, size_t count);
-    /* to[x] = the sum of `used` lines of sums, minus `leave` unless it is NULL, / divisor, rounded
-     * down. The divisor must be an integer. */
-    void (*quotients[STN_INTEGERS])(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
-                                    double divisor);
+    /* to[x] = (sums[x] - leave[x]) / divisor, rounded down; NULL for `leave`: zeros. The divisor
+     * must be an integer. */
+    void (*quotients[STN_INTEGERS])(void *to, const void *sums, const void *leave, size_t count, double divisor);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

@@ -11,8 +11,8 @@
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
 #define LANES (BYTES / sizeof(double))
-#define BLOCKS 8     /* vectors that are summed side by side in registers */
-#define FEW_PAIRS 4  /* maximum number of pairs in NAME_few */
+#define BLOCKS 8 /* vectors that are summed side by side in registers */
+#define FEW_PAIRS STN_KERNEL_FEW_PAIRS
 #define FEW_BLOCKS 4 /* vectors that NAME_few sums side by side */
 
 typedef double NAME(vector) __attribute__((vector_size(BYTES)));
@@ -99,6 +99,34 @@ DEFINE_SUM(sum_float, float, float, float)
 DEFINE_SUM(sum_rounded, double, double, rounded)
 DEFINE_SUM(sum_float_rounded, float, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
+
+/* Two rows of sum_float_rounded: numbers of each line are converted once for both. */
+TARGET INLINE void NAME(two_rows_few)(double *const *sums, const void *const *lines, const double *weights,
+                                      size_t count, const int pairs) {
+    const float *line[2 + 2 * FEW_PAIRS];
+    double *const first = sums[0], *const second = sums[1];
+    NAME(vector) weight[1 + FEW_PAIRS], v[2 + 2 * FEW_PAIRS];
+    for (int k = 0; k <= pairs; k++) weight[k] = weights[k] - (NAME(vector)){0};
+    for (int k = 0; k < 2 + 2 * pairs; k++) line[k] = lines[k];
+    for (size_t end = LANES; end < count + LANES; end += LANES) {
+        const size_t x = (end < count ? end : count) - LANES;
+        _Pragma("GCC unroll 10") for (int k = 0; k < 2 + 2 * pairs; k++) v[k] = SEEN_float(line[k], 0);
+        _Pragma("GCC unroll 2") for (int r = 0; r < STN_KERNEL_ROWS; r++) {
+            NAME(vector) u = v[r + pairs] * weight[0];
+            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) {
+                u += (v[r + k - 1] + v[r + 2 * pairs + 1 - k]) * weight[k];
+            }
+            PUT_rounded((r ? second : first) + x, u);
+        }
+    }
+}
+TARGET static void NAME(sum_two_rows)(double *const *sums, const void *const *lines, const double *weights,
+                                      size_t pairs, size_t count) {
+    if (pairs == 1) NAME(two_rows_few)(sums, lines, weights, count, 1);
+    if (pairs == 2) NAME(two_rows_few)(sums, lines, weights, count, 2);
+    if (pairs == 3) NAME(two_rows_few)(sums, lines, weights, count, 3);
+    if (pairs == 4) NAME(two_rows_few)(sums, lines, weights, count, 4);
+}
 
 /* Vectors per row: with two rows, this leaves registers for a vector of a line and two weights. */
 #define ROW_BLOCKS (BYTES == 32 ? 6 : BYTES / 8)
@@ -384,6 +412,24 @@ typedef int64_t NAME(words) __attribute__((vector_size(BYTES)));
 typedef uint16_t NAME(shorts) __attribute__((vector_size(BYTES)));
 typedef uint16_t NAME(bytes) __attribute__((vector_size(BYTES), aligned(1), may_alias));
 
+/* Floats are compared by their bits, since the signs of zeros matter too. An integer counts as
+ * included if it is slightly outside, since the ends of an interval are rounded. */
+TARGET static bool NAME(bound)(double *low, double *high, const double *values, size_t count, double absolute,
+                               double relative, bool whole) {
+    NAME(words) open = {0};
+    for (size_t x = 0; x < count; x += LANES) {
+        const NAME(vector) v = AT(values + x), margin = absolute + relative * v, least = v - margin, most = v + margin;
+        const NAME(vector) off = v - ((v + 0x1.8p52) - 0x1.8p52);
+        *(NAME(unaligned) *)(low + x) = least;
+        *(NAME(unaligned) *)(high + x) = most;
+        if (whole)
+            open |= off * off < 1.1 * (margin * margin);
+        else
+            open |= (NAME(words))WIDEN(NARROW(least)) != (NAME(words))WIDEN(NARROW(most));
+    }
+    return IS_ANY(open);
+}
+
 /* BYTE_LANES points from x on. */
 TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum, const stn_terms *terms, size_t x) {
     double u[BYTE_LANES], line[2 * STN_KERNEL_BYTE_TERMS][BYTE_LANES];
@@ -495,17 +541,10 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
 #define LAST_uint32_t(u) STN_SHUFFLE(sums, u, u, 3, 3, 3, 3)
 #define LAST_uint16_t(u) STN_SHUFFLE(sums, u, u, 7, 7, 7, 7, 7, 7, 7, 7)
 
-/* NAME_block computes `blocks` vectors of sums, from point x on: of `used` lines, minus the line
- * `leave` unless it is NULL. NAME_point does the same for one point. */
 #define DEFINE_INTEGERS(name, type, wide)                                                                              \
     typedef wide NAME(wide_##name) __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));              \
     typedef type NAME(narrow_##name)                                                                                   \
         __attribute__((vector_size(BYTES / sizeof(wide) * sizeof(type)), aligned(sizeof(type)), may_alias));           \
-    TARGET static void NAME(widen_##name)(void *to, const void *from, size_t count) {                                  \
-        const type *restrict at = from;                                                                                \
-        wide *restrict sum = to;                                                                                       \
-        for (size_t x = 0; x < count; x++) sum[x] = at[x];                                                             \
-    }                                                                                                                  \
     TARGET static void NAME(slide_##name)(void *to, const void *enter, const void *leave, size_t count) {              \
         const type *restrict in = enter, *restrict past = leave;                                                       \
         wide *restrict sum = to;                                                                                       \
@@ -528,36 +567,19 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
             before = LAST_##wide(u);                                                                                   \
         }                                                                                                              \
         for (; x < count; x++) sum[x + 1] = (wide)(sum[x] + at[x]);                                                    \
-    }                                                                                                                  \
-    TARGET INLINE void NAME(block_##name)(NAME(wide_##name) * u, const void *const *lines, size_t used,                \
-                                          const void *leave, size_t x, const int blocks) {                             \
-        for (int b = 0; b < blocks; b++) u[b] = ((const NAME(wide_##name) *)((const wide *)lines[0] + x))[b];          \
-        for (size_t k = 1; k < used; k++)                                                                              \
-            for (int b = 0; b < blocks; b++) u[b] += ((const NAME(wide_##name) *)((const wide *)lines[k] + x))[b];     \
-        for (int b = 0; leave && b < blocks; b++) u[b] -= ((const NAME(wide_##name) *)((const wide *)leave + x))[b];   \
-    }                                                                                                                  \
-    TARGET INLINE wide NAME(point_##name)(const void *const *lines, size_t used, const void *leave, size_t x) {        \
-        wide u = leave ? (wide) - ((const wide *)leave)[x] : 0;                                                        \
-        for (size_t k = 0; k < used; k++) u = (wide)(u + ((const wide *)lines[k])[x]);                                 \
-        return u;                                                                                                      \
     }
-/* Stores the quotients of whole vectors of sums; returns their number of points. */
+/* Stores the quotients of whole vectors of sums, minus those at `leave` unless it is NULL; returns
+ * their number of points. */
 #define DEFINE_QUOTIENTS(name, type, wide, divide)                                                                     \
-    TARGET INLINE size_t NAME(blocks_##name##_##divide)(type * to, const void *const *lines, size_t used,              \
-                                                        const void *leave, size_t count, double divisor) {             \
+    TARGET INLINE size_t NAME(blocks_##name##_##divide)(type * to, const wide *sums, const wide *leave, size_t count,  \
+                                                        double divisor) {                                              \
         const size_t lanes = BYTES / sizeof(wide);                                                                     \
         const NAME(divisor_##divide) by = NAME(begin_##divide)(divisor);                                               \
         size_t x = 0;                                                                                                  \
-        NAME(wide_##name) u[4];                                                                                        \
-        for (; x + 4 * lanes <= count; x += 4 * lanes) {                                                               \
-            NAME(block_##name)(u, lines, used, leave, x, 4);                                                           \
-            for (int b = 0; b < 4; b++)                                                                                \
-                ((NAME(narrow_##name) *)(to + x))[b] =                                                                 \
-                    __builtin_convertvector(NAME(divide)(u[b], &by), NAME(narrow_##name));                             \
-        }                                                                                                              \
         for (; x + lanes <= count; x += lanes) {                                                                       \
-            NAME(block_##name)(u, lines, used, leave, x, 1);                                                           \
-            *(NAME(narrow_##name) *)(to + x) = __builtin_convertvector(NAME(divide)(u[0], &by), NAME(narrow_##name));  \
+            NAME(wide_##name) u = *(const NAME(wide_##name) *)(sums + x);                                              \
+            if (leave) u -= *(const NAME(wide_##name) *)(leave + x);                                                   \
+            *(NAME(narrow_##name) *)(to + x) = __builtin_convertvector(NAME(divide)(u, &by), NAME(narrow_##name));     \
         }                                                                                                              \
         return x;                                                                                                      \
     }
@@ -614,26 +636,63 @@ DEFINE_QUOTIENTS(small, uint8_t, uint16_t, by_integer)
 DEFINE_QUOTIENTS(u8, uint8_t, uint32_t, corrected)
 DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, by_float)
 DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, corrected)
-#define QUOTIENTS(name, type, divide)                                                                                  \
-    size_t x = divisor > 1 ? NAME(blocks_##name##_##divide)(to, lines, used, leave, count, divisor) : 0;               \
-    for (; x < count; x++) ((type *)to)[x] = (type)(NAME(point_##name)(lines, used, leave, x) / (uint32_t)divisor)
-TARGET static void NAME(quotients_small)(void *to, const void *const *lines, size_t used, const void *leave,
-                                         size_t count, double divisor) {
-    QUOTIENTS(small, uint8_t, by_integer);
+#define QUOTIENTS(name, type, wide, divide)                                                                            \
+    const wide *const all = sums, *const less = leave;                                                                 \
+    size_t x = divisor > 1 ? NAME(blocks_##name##_##divide)(to, all, less, count, divisor) : 0;                        \
+    for (; x < count; x++) ((type *)to)[x] = (type)((wide)(all[x] - (less ? less[x] : 0)) / (uint32_t)divisor)
+TARGET static void NAME(quotients_small)(void *to, const void *sums, const void *leave, size_t count, double divisor) {
+    QUOTIENTS(small, uint8_t, uint16_t, by_integer);
 }
-TARGET static void NAME(quotients_u8)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
-                                      double divisor) {
-    QUOTIENTS(u8, uint8_t, corrected);
+TARGET static void NAME(quotients_u8)(void *to, const void *sums, const void *leave, size_t count, double divisor) {
+    QUOTIENTS(u8, uint8_t, uint32_t, corrected);
 }
-TARGET static void NAME(quotients_u16)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
-                                       double divisor) {
+TARGET static void NAME(quotients_u16)(void *to, const void *sums, const void *leave, size_t count, double divisor) {
     if (UINT16_MAX * divisor < 0x1p21) {
-        QUOTIENTS(u16, uint16_t, by_float);
+        QUOTIENTS(u16, uint16_t, uint32_t, by_float);
     } else {
-        QUOTIENTS(u16, uint16_t, corrected);
+        QUOTIENTS(u16, uint16_t, uint32_t, corrected);
     }
 }
 #undef QUOTIENTS
+
+/* Masks and shifts split each pair of neighbouring numbers, which is read as one wide number. */
+#define DEFINE_MEANS(name, type, wide, divide)                                                                         \
+    TARGET INLINE void NAME(means_of_##name)(type * to, const void *const *lines, const size_t used, size_t count) {   \
+        typedef wide pairs __attribute__((vector_size(BYTES), aligned(1), may_alias));                                 \
+        const int bits = 8 * sizeof(type);                                                                             \
+        const NAME(divisor_##divide) by = NAME(begin_##divide)((double)used);                                          \
+        const NAME(wide_##name) mask = (wide)((1U << bits) - 1) - (NAME(wide_##name)){0};                              \
+        const type *line[STN_KERNEL_MEANS];                                                                            \
+        size_t x = 0;                                                                                                  \
+        for (size_t k = 0; k < used; k++) line[k] = lines[k];                                                          \
+        for (; used > 1 && x + BYTES / sizeof(type) <= count; x += BYTES / sizeof(type)) {                             \
+            NAME(wide_##name) low = {0}, high = {0};                                                                   \
+            _Pragma("GCC unroll 7") for (size_t k = 0; k < used; k++) {                                                \
+                const NAME(wide_##name) v = *(const pairs *)(line[k] + x);                                             \
+                low += v & mask, high += v >> bits;                                                                    \
+            }                                                                                                          \
+            low = (NAME(wide_##name))NAME(divide)(low, &by), high = (NAME(wide_##name))NAME(divide)(high, &by);        \
+            *(pairs *)(to + x) = low | high << bits;                                                                   \
+        }                                                                                                              \
+        for (; x < count; x++) {                                                                                       \
+            uint32_t sum = 0;                                                                                          \
+            for (size_t k = 0; k < used; k++) sum += line[k][x];                                                       \
+            to[x] = (type)(sum / (uint32_t)used);                                                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TARGET static void NAME(means_##name)(void *to, const void *const *lines, size_t used, size_t count) {             \
+        if (used == 3)                                                                                                 \
+            NAME(means_of_##name)(to, lines, 3, count);                                                                \
+        else if (used == 5)                                                                                            \
+            NAME(means_of_##name)(to, lines, 5, count);                                                                \
+        else if (used == 7)                                                                                            \
+            NAME(means_of_##name)(to, lines, 7, count);                                                                \
+        else                                                                                                           \
+            NAME(means_of_##name)(to, lines, used, count);                                                             \
+    }
+DEFINE_MEANS(small, uint8_t, uint16_t, by_integer)
+DEFINE_MEANS(u16, uint16_t, uint32_t, by_float)
+#undef DEFINE_MEANS
 #undef DEFINE_INTEGERS
 #undef ACCUMULATE_uint32_t
 #undef ACCUMULATE_uint16_t
@@ -642,7 +701,7 @@ TARGET static void NAME(quotients_u16)(void *to, const void *const *lines, size_
 #undef DEFINE_QUOTIENTS
 
 static const stn_kernels NAME(kernels) = {
-    .widen = {NAME(widen_small), NAME(widen_u8), NAME(widen_u16)},
+    .means = {[STN_SMALL_BYTES] = NAME(means_small), [STN_SHORTS] = NAME(means_u16)},
     .slide = {NAME(slide_small), NAME(slide_u8), NAME(slide_u16)},
     .quotients = {NAME(quotients_small), NAME(quotients_u8), NAME(quotients_u16)},
     .accumulate = {NAME(accumulate_small), NAME(accumulate_u8), NAME(accumulate_u16)},
@@ -655,9 +714,11 @@ static const stn_kernels NAME(kernels) = {
     .sum_byte = NAME(sum_byte),
     .sum_rounded = NAME(sum_rounded),
     .sum_float_rounded = NAME(sum_float_rounded),
+    .sum_two_rows = NAME(sum_two_rows),
     .sum_to_float = NAME(sum_to_float),
     .sum_rows = NAME(sum_rows),
     .sum_spectra = NAME(sum_spectra),
+    .bound = NAME(bound),
     .sum_rows_float = NAME(sum_rows_float),
     .sum_rows_to_float = NAME(sum_rows_to_float),
     .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),

@@ -69,6 +69,63 @@ Test(kernels, sums_follow_the_order_of_terms) {
         }
 }
 
+/* Two rows at once have the sums of each row. */
+Test(kernels, two_rows_have_the_sums_of_one) {
+    static double got[2][MOST + SLACK], one[MOST + SLACK];
+    const void *at[LINES], *ordered[LINES];
+    uint64_t state = 31;
+    const stn_kernels *kernels;
+    fill(&state);
+    for (int k = 0; k < LINES; k++) at[k] = floats[k];
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (size_t pairs = 1; pairs <= STN_KERNEL_FEW_PAIRS; pairs++)
+            for (size_t count = STN_KERNEL_LEAST; count <= MOST; count += count < 40 ? 1 : 77) {
+                got[0][count] = got[1][count] = 3;
+                kernels->sum_two_rows((double *const[]){got[0], got[1]}, at, weights, pairs, count);
+                for (size_t r = 0; r < STN_KERNEL_ROWS; r++) {
+                    const stn_terms terms = {.lines = ordered, .weights = weights, .single = 1, .pairs = pairs};
+                    ordered[0] = at[r + pairs];
+                    for (size_t k = 0; k < pairs; k++)
+                        ordered[1 + 2 * k] = at[r + k], ordered[2 + 2 * k] = at[r + 2 * pairs - k];
+                    kernels->sum_float_rounded(one, &terms, count);
+                    cr_assert_arr_eq(got[r], one, count * sizeof *one);
+                    cr_assert_eq(got[r][count], 3);
+                }
+            }
+}
+
+/* What `bound` excludes cannot be rounded or truncated in two ways. */
+Test(kernels, bounds_of_results_are_sharp) {
+    enum { COUNT = 16 };
+    double values[COUNT], low[COUNT], high[COUNT];
+    uint64_t state = 37;
+    const stn_kernels *kernels;
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (int round = 0; round < 20000; round++) {
+            const bool whole = round % 2, is_relative = round % 3 == 0;
+            const double least = whole ? 0x1p-40 : 0x1p-55;
+            const double absolute = is_relative ? 0 : least * (1 + fabs(random_unit(&state))),
+                         relative = is_relative ? least : 0;
+            bool expected = false;
+            for (int x = 0; x < COUNT; x++) {
+                values[x] = random_unit(&state) * 100;
+                if (round % 5 == 0 && x == round % COUNT) /* near an integer or half a float */
+                    values[x] = (whole ? floor(values[x]) : (float)values[x] + 0.5 * ldexp(1, ilogb(values[x]) - 23)) +
+                                2 * least * random_unit(&state);
+            }
+            if (round % 7 == 0) values[3] = 0;
+            const bool open = kernels->bound(low, high, values, COUNT, absolute, relative, whole);
+            for (int x = 0; x < COUNT; x++) {
+                const double margin = absolute + relative * values[x];
+                const float rounded[2] = {(float)low[x], (float)high[x]};
+                cr_assert(low[x] == values[x] - margin && high[x] == values[x] + margin);
+                expected |= whole ? (int)low[x] != (int)high[x] : memcmp(&rounded[0], &rounded[1], sizeof(float)) != 0;
+            }
+            cr_assert(open || !expected);
+            cr_assert(round % 5 == 0 || round % 7 == 0 || !open || expected, "nothing is close");
+        }
+}
+
 /* Sums of bytes are those of doubles, truncated: with weights of thirds, a third of them is within
  * rounding of a whole number; constant areas take theirs from a table. */
 Test(kernels, sums_of_bytes_are_those_of_doubles) {
@@ -413,14 +470,18 @@ Test(kernels, sums_of_integers_are_exact) {
                 }
                 sums[0] = most * divisor;
                 for (int x = 0; x < COUNT; x++) seen[x] = sums[x], small[x] = (uint16_t)sums[x];
-                const void *lines[3] = {at, at, at};
-                kernels->quotients[kind](got, lines, 1, NULL, COUNT, divisor);
-                for (int x = 0; x < COUNT; x++)
-                    cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x], seen[x] / divisor);
-                kernels->quotients[kind](got, lines, 3, lines[0], COUNT, 2 * divisor);
-                for (int x = 0; x < COUNT && largest >= 2 * divisor; x++)
-                    cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x],
-                                 (kind == STN_SMALL_BYTES ? (uint16_t)(2 * seen[x]) : 2 * seen[x]) / (2 * divisor));
+                for (int with = 0; with < 2; with++) { /* sums to be subtracted */
+                    uint32_t leave[COUNT];
+                    uint16_t small_leave[COUNT];
+                    for (int x = 0; x < COUNT && with; x++) {
+                        small_leave[x] = (uint16_t)(leave[x] = (uint32_t)random_int(&state, 0, 65535));
+                        sums[x] += leave[x], small[x] = (uint16_t)(small[x] + small_leave[x]);
+                    }
+                    const void *less = !with ? NULL : at == small ? (void *)small_leave : leave;
+                    kernels->quotients[kind](got, at, less, COUNT, divisor);
+                    for (int x = 0; x < COUNT; x++)
+                        cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x], seen[x] / divisor);
+                }
                 for (int x = 0; x < COUNT; x++) {
                     for (int k = 0; k < 2; k++) {
                         numbers[k][x] = (uint32_t)random_int(&state, 0, most);
@@ -432,8 +493,15 @@ Test(kernels, sums_of_integers_are_exact) {
                 kernels->slide[kind](at, rows[0], rows[1], COUNT);
                 for (int x = 0; x < COUNT; x++)
                     cr_assert_eq(at == small ? small[x] : sums[x], 300U + numbers[0][x] - numbers[1][x]);
-                kernels->widen[kind](at, rows[0], COUNT);
-                for (int x = 0; x < COUNT; x++) cr_assert_eq(at == small ? small[x] : sums[x], numbers[0][x]);
+                const size_t used = (size_t)random_int(&state, 1, STN_KERNEL_MEANS);
+                const void *means_of[STN_KERNEL_MEANS];
+                for (size_t k = 0; k < used; k++) means_of[k] = rows[k * k % 3 % 2];
+                if (kernels->means[kind]) kernels->means[kind](got, means_of, used, COUNT);
+                for (int x = 0; x < COUNT && kernels->means[kind]; x++) {
+                    size_t sum = 0;
+                    for (size_t k = 0; k < used; k++) sum += numbers[k * k % 3 % 2][x];
+                    cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x], sum / used);
+                }
                 sums[0] = small[0] = 65000;
                 kernels->accumulate[kind](at, rows[0], COUNT - 1);
                 for (uint32_t x = 0, sum = 65000; x < COUNT; sum += numbers[0][x++])
