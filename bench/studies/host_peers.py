@@ -45,12 +45,12 @@ def images(rng):
             points = 8 * sigma + 1
             yield (f'gaussian sigma {sigma} {dtype}', lambda image=image, sigma=sigma: stentor.gaussian_filter(image, sigma, mode='mirror'),
                    'OpenCV', lambda image=image, sigma=sigma, points=points: cv2.GaussianBlur(image, (points, points), sigma))
-    for dtype, image in (('f32', x), ('uint8', bytes_)):
+    for dtype, image in (('f32', x), ('uint8', bytes_), ('uint16', shorts)):
         for size in (3, 5, 31, 101):
             yield (f'uniform {size}x{size} {dtype}', lambda image=image, size=size: stentor.uniform_filter(image, size, mode='mirror'),
                    'OpenCV', lambda image=image, size=size: cv2.blur(image, (size, size)))
     for dtype, image in (('f32', x), ('f64', x.astype('f8')), ('uint8', bytes_)):
-        for size in (3, 5, 9, 31):
+        for size in (3, 5, 9, 17, 31):
             kernel = rng.standard_normal((size, size))
             given = kernel.astype('f4') if dtype == 'f32' else kernel
             yield (f'dense {size}x{size} {dtype}', lambda image=image, given=given: stentor.correlate(image, given, mode='mirror'),

@@ -36,6 +36,8 @@ def settled(value: Any) -> Any:
 
 def number(value: Any, name: str, kind: type = ValueError) -> float:
     """The value as a float; raises an exception of type `kind` if it is not a number."""
+    if type(value) is float:
+        return value
     try:
         if isinstance(value, (str, bytes)) or getattr(value, 'size', 1) != 1 or np.iscomplexobj(value):
             raise TypeError

@@ -49,6 +49,9 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     return value * bell
 
 
+_recent_weights = functools.lru_cache(16)(gaussian_weights)
+
+
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
                     mode: Mode = 'reflect', cval: float = 0.0, truncate: float = 4.0, *,
                     radius: Union[None, int, Sequence[int]] = None, axes: Optional[Sequence[int]] = None,
@@ -119,7 +122,7 @@ def _one_line(sigma: Any, order: Any, truncate: Any) -> Optional[np.ndarray]:
         return None
     if not (1e-15 < sigma < np.inf and 0 <= order <= ORDERS and 0 <= truncate * sigma < LONGEST):
         return None
-    return gaussian_weights(sigma, order, int(truncate * sigma + 0.5))[::-1]
+    return _recent_weights(sigma, order, int(truncate * sigma + 0.5))[::-1]
 
 
 def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,
