@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sodium/core.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     if (!options) options = &defaults;
     stn_cache *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "the kernel cache", sizeof *made);
+    (void)!sodium_init(); /* selects this CPU's instructions for checksums, for nothing else */
     pthread_mutex_init(&made->lock, NULL);
     made->logger = options->logger;
     made->max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES, made->logger);

@@ -35,14 +35,14 @@ void stn_text_printf(stn_text *text, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int size = vsnprintf(NULL, 0, format, arguments);
+    const size_t room = text->failed ? 0 : text->capacity - text->size;
+    int size = vsnprintf(room ? text->data + text->size : NULL, room, format, arguments);
     va_end(arguments);
     if (size < 0)
         text->failed = true;
-    else if (reserve(text, (size_t)size)) {
-        vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+    else if ((size_t)size < room || (reserve(text, (size_t)size) &&
+                                     vsnprintf(text->data + text->size, (size_t)size + 1, format, again) == size))
         text->size += (size_t)size;
-    }
     va_end(again);
 }
 

@@ -35,23 +35,18 @@ void stn_search_cache_destroy(stn_search_cache *searches) {
     free(searches);
 }
 
-/* Keys may hold thousands of taps. Four words are hashed at a time, because the multiplications of
- * one hash wait for each other. */
+/* Of a key with thousands of taps, the ends are hashed: keys of the same taps differ there. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
-    enum { WORDS = 4 };
-    uint64_t hash[WORDS] = {kind, size}, word[WORDS];
-    const size_t whole = size / sizeof word * sizeof word;
-#define MIX(k) hash[k] = (hash[k] ^ word[k]) * UINT64_C(0x9E3779B97F4A7C15), hash[k] ^= hash[k] >> 32
-    for (size_t i = 0; i < whole; i += sizeof word) {
-        memcpy(word, key + i, sizeof word);
-        for (int k = 0; k < WORDS; k++) MIX(k);
+    enum { END = 512 };
+    uint64_t hash = (uint64_t)kind << 32 ^ size, word;
+    for (size_t i = 0; i < size; i += sizeof word) {
+        if (i == END && size > 2 * END) i = size - END;
+        word = 0;
+        memcpy(&word, key + i, size - i < sizeof word ? size - i : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
     }
-    memset(word, 0, sizeof word);
-    if (size > whole) memcpy(word, key + whole, size - whole);
-    for (int k = 0; k < WORDS; k++) MIX(k);
-    for (int k = 1; k < WORDS; k++) word[0] = hash[k], MIX(0);
-#undef MIX
-    return hash[0];
+    return hash;
 }
 
 /* The entry of this key, or the least recently used one of its set. */

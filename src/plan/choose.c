@@ -276,13 +276,6 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
     return status;
 }
 
-/* Inserts a row before all others; in a full ranking, the last row is dropped. */
-static void insert_first(stn_plan *plan, const stn_ranked *row) {
-    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
-    memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof *row);
-    plan->ranking[0] = *row;
-}
-
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     const stn_strategy *strategy;
     for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
@@ -306,7 +299,10 @@ static bool prepare_generic(stn_plan *plan, const stn_error *why) {
         stn_plan_unprepare(plan);
         return false;
     }
-    insert_first(plan, &generic);
+    /* In a full ranking, the last row is dropped. */
+    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
+    memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof generic);
+    plan->ranking[0] = generic;
     plan->chosen = STN_CHOSEN_AS_LAST_RESORT;
     stn_log(&plan->context->logger, STN_LOG_WARNING, "the generic kernel runs, which is slower: %s", why->message);
     return true;

@@ -8,6 +8,7 @@
 #include "../expect.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "context/search_cache.h"
 #include "stand_ins.h"
 
 static stn_context *context;
@@ -245,4 +246,23 @@ Test(context, the_measured_bandwidth_is_remembered) {
         cr_expect(context->machine.measured, "\"%s\"", wrong[i]); /* measured again */
         cr_expect(context->machine.copy_bandwidth > 1e9, "\"%s\"", wrong[i]);
     }
+}
+
+/* Of long keys only the ends are hashed. */
+Test(context, keys_of_searches_that_differ_in_one_byte) {
+    stn_search_cache *searches = stn_search_cache_create();
+    unsigned char key[4001] = {0};
+    const size_t places[] = {0, 600, 2000, 3400, 4000};
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            size_t found = 9;
+            key[places[i]] = 1;
+            const bool known =
+                stn_search_cache_lookup(searches, STN_SEARCH_CACHE_REACH, key, sizeof key, &found, sizeof found);
+            cr_expect_eq(known, round);
+            cr_expect_eq(found, round ? i : 9);
+            stn_search_cache_store(searches, STN_SEARCH_CACHE_REACH, key, sizeof key, &i, sizeof i);
+            key[places[i]] = 0;
+        }
+    stn_search_cache_destroy(searches);
 }

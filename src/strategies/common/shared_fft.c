@@ -72,7 +72,8 @@ enum { TWIDDLE_WORK = 4 }; /* instructions of a twiddle multiplication between t
 /* The least work for the remaining length `rest` in exactly `stages` stages of non-increasing
  * radices, at most `largest`; infinite if there are no such radices. */
 static double least_work(int64_t rest, int stages, int largest) {
-    if (stages == 0) return rest == 1 ? 0 : INFINITY;
+    if (stages == 1)
+        return rest >= 2 && rest <= largest && work_of((int)rest) > 0 ? work_of((int)rest) + TWIDDLE_WORK : INFINITY;
     double least = INFINITY;
     for (int radix = largest; radix >= 2; radix--)
         if (rest % radix == 0 && work_of(radix) > 0)

@@ -263,12 +263,16 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
-    int64_t n = task->n[direct_axis(task, shape, 0)], most = n / reach;
+    int64_t n = task->n[direct_axis(task, shape, 0)], most = n / reach, whole[3];
     int best = (int)stn_min(n, INT32_MAX);
     double least = 0, tiles_before = 0;
+    shape->chunk = best;
+    load l = load_of(task, machine, shape);
+    direct_time_tiles(task, shape, whole);
     for (int64_t tiles = 1; tiles <= most && tiles <= 1024; tiles += 1 + tiles / 64) {
         shape->chunk = (int)stn_min(stn_div_up(n, tiles), INT32_MAX);
-        load l = load_of(task, machine, shape);
+        l.tiles = (double)(stn_div_up(n, shape->chunk) * whole[1] * whole[2] * task->batch);
+        l.iterations = shape->chunk + 2.0 * shape->fused * reach;
         const double waves = tiles_before / ((double)machine->multiprocessors * shape->blocks);
         const int part = waves < MANY_WAVES ? LEAST_PART_OF_FEW : LEAST_PART;
         if (task->rank == 2 && waves >= 1 && shape->chunk < part * shape->fused * reach) break;

@@ -278,22 +278,22 @@ typedef struct search {
 } search;
 
 /* For f16: halves in one part if they are accurate enough, else in two parts. */
-static bool is_wanted(const search *s, const segment_dense_tile *tile, int fragment) {
-    if (s->task->dtype != STN_F16) return fragment == SEGMENT_WIDE;
-    segment_dense_tile halves = *tile;
-    halves.fragment = SEGMENT_HALVES;
-    const stn_estimate e = {.error = predicted_error(s->task, &halves), .stepping = halves.margins};
-    return fragment == (stn_error_is_within_bound(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES);
+static uint8_t fragment_of(const search *s, segment_dense_tile tile) {
+    if (s->task->dtype != STN_F16) return SEGMENT_WIDE;
+    tile.fragment = SEGMENT_HALVES;
+    const stn_estimate e = {.error = predicted_error(s->task, &tile), .stepping = tile.margins};
+    return stn_error_is_within_bound(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES;
 }
 
 static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach reach[3]) {
     bool any = false;
     /* Seconds of the faces, the same for all tiles; estimated once, which takes milliseconds. */
     double faces = -1;
-    for (int i = 0; i < SEGMENT_DENSE_TILES * 3; i++) {
+    for (uint8_t number = 0; number < SEGMENT_DENSE_TILES; number++) {
         segment_dense_tile tile = *like;
-        tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
-        if (!segment_dense_tile_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
+        tile.number = number;
+        if (!segment_dense_tile_fit(s->task, &s->sides, reach, &tile)) continue;
+        tile.fragment = fragment_of(s, tile);
         if (!can_run(s->task, s->machine, &tile)) continue;
         any = true;
         if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);

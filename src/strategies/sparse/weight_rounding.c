@@ -132,23 +132,31 @@ void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies 
     for (int i = 0; i < f->count; i++) f->root[i] = cexp(I * angle[i]);
 }
 
+/* Complex sums of exact and of rounded weights, which the same instructions compute. */
+typedef double both __attribute__((vector_size(2 * sizeof(double))));
+typedef struct sums {
+    both real, imaginary;
+} sums;
+static sums times(sums a, double complex root) {
+    return (sums){a.real * creal(root) - a.imaginary * cimag(root), a.real * cimag(root) + a.imaginary * creal(root)};
+}
+
 /* The symbol's partial sums of weights along one axis, for each row of the remaining axes. */
-static void sum_rows(const stn_power *power, const float *part, double scale, double complex root,
-                     sparse_symbol *rows) {
+static void sum_rows(const stn_power *power, const float *part, double scale, double complex root, sums *rows) {
     size_t columns = (size_t)power->size[2], count = stn_power_count(power) / columns;
     for (size_t r = 0; r < count; r++) {
-        rows[r] = (sparse_symbol){0, 0, 0};
+        rows[r] = (sums){{0}, {0}};
         for (size_t x = columns; x-- > 0;) { /* Horner's scheme */
-            rows[r].exact = rows[r].exact * root + (double)power->weight[r * columns + x];
-            if (part) rows[r].rounded = rows[r].rounded * root + part[r * columns + x] * scale;
+            rows[r] = times(rows[r], root);
+            rows[r].real += (both){(double)power->weight[r * columns + x], part ? part[r * columns + x] * scale : 0};
         }
     }
 }
-static sparse_symbol sum_of(const sparse_symbol *parts, int count, bool both, double complex root) {
-    sparse_symbol sum = {0, 0, 0};
+static sums sum_of(const sums *parts, int count, double complex root) {
+    sums sum = {{0}, {0}};
     for (int i = count; i-- > 0;) {
-        sum.exact = sum.exact * root + parts[i].exact;
-        if (both) sum.rounded = sum.rounded * root + parts[i].rounded;
+        sum = times(sum, root);
+        sum.real += parts[i].real, sum.imaginary += parts[i].imaginary;
     }
     return sum;
 }
@@ -157,20 +165,27 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
                                    const sparse_frequencies along[3]) {
     const size_t all = sparse_frequencies_count(along), planes = (size_t)power->size[0],
                  rows = planes * (size_t)power->size[1];
-    sparse_symbol *symbols = calloc(all + rows + planes, sizeof *symbols);
-    if (!symbols) return NULL;
-    sparse_symbol *row = symbols + all, *plane = row + rows, *to = symbols;
+    sparse_symbol *symbols = malloc(all * sizeof *symbols), *to = symbols;
+    sums *row = malloc((rows + planes) * sizeof *row), *plane = row + (row ? rows : 0);
+    if (!row || !symbols) {
+        free(row);
+        free(symbols);
+        return NULL;
+    }
     for (int x = 0; x < along[2].count; x++) {
         sum_rows(power, rounded, scale, along[2].root[x], row);
         for (int y = 0; y < along[1].count; y++) {
             for (size_t z = 0; z < planes; z++)
-                plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], rounded, along[1].root[y]);
+                plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], along[1].root[y]);
             for (int z = 0; z < along[0].count; z++, to++) {
-                *to = sum_of(plane, power->size[0], rounded, along[0].root[z]);
+                const sums whole = sum_of(plane, power->size[0], along[0].root[z]);
+                __real__ to->exact = whole.real[0], __imag__ to->exact = whole.imaginary[0];
+                __real__ to->rounded = whole.real[1], __imag__ to->rounded = whole.imaginary[1];
                 to->share = along[0].share[z] * along[1].share[y] * along[2].share[x];
             }
         }
     }
+    free(row);
     return symbols;
 }
 

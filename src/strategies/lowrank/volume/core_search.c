@@ -19,12 +19,13 @@ static double most_growth(stn_dtype dtype) { return dtype == STN_F64 ? 64 : dtyp
 static void measure(const stn_power *taps, lowrank_core *core) {
     long double rest = 0, all = 0, sizes = 0, weights = 0;
     for (int z = 0; z < taps->size[0]; z++)
-        for (int y = 0; y < taps->size[1]; y++)
+        for (int y = 0; y < taps->size[1]; y++) {
+            long double row[LOWRANK_CORE_TERMS];
+            for (int r = 0; r < core->terms; r++) row[r] = (long double)core->c[core->sum[r]][z] * core->v[r][y];
             for (int x = 0; x < taps->size[2]; x++) {
                 long double weight = *stn_power_at(taps, z, y, x), left = weight;
                 for (int r = 0; r < core->terms; r++) {
-                    long double part =
-                        (long double)core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->x_factor[r]][x];
+                    long double part = row[r] * core->u[core->x_factor[r]][x];
                     left -= part;
                     sizes += fabsl(part);
                 }
@@ -32,6 +33,7 @@ static void measure(const stn_power *taps, lowrank_core *core) {
                 all += weight * weight;
                 weights += fabsl(weight);
             }
+        }
     core->residual = all > 0 ? (double)sqrtl(rest / all) : 0;
     core->growth = weights > 0 ? (double)(sizes / weights) : 1;
 }
@@ -110,18 +112,12 @@ static bool make(const stn_task *task, const stn_power *taps, lowrank_core_metho
 
 bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
     const double numbers[LOWRANK_KEY_NUMBERS] = {method, taps->fused, task->dtype};
-    struct {
-        lowrank_core core;
-        bool made;
-    } known;
-    memset(core, 0, sizeof *core);
     for (int axis = 0; axis < 3; axis++)
         if (taps->size[axis] > SIDE) return false;
-    if (!lowrank_lookup(task, numbers, &known, sizeof known)) {
-        memset(&known, 0, sizeof known);
-        known.made = make(task, taps, method, &known.core);
-        lowrank_store(task, numbers, &known, sizeof known);
+    if (!lowrank_lookup(task, numbers, core, sizeof *core)) {
+        memset(core, 0, sizeof *core);
+        if (!make(task, taps, method, core)) core->terms = 0;
+        lowrank_store(task, numbers, core, sizeof *core);
     }
-    *core = known.core;
-    return known.made;
+    return core->terms > 0;
 }
