@@ -37,7 +37,6 @@ static void end(void) {
     stn_context_destroy(host);
 }
 TestSuite(plan, .init = start, .fini = end);
-TestSuite(plan_on_device, .init = start, .fini = end);
 
 /* The host's result for the ramp. */
 static void expected(const stn_problem *p, double *out) {
@@ -224,48 +223,53 @@ Test(plan, of_the_most_steps_is_estimated, .timeout = 60) {
 }
 
 /* A device plan with its grids. */
-typedef struct bench {
+static struct {
     stn_context *context;
     stn_problem problem;
     stn_plan *plan;
     void *in, *out;
-} bench;
+} b;
 
-static bench bench_of(uint64_t steps, const stn_plan_options *options) {
-    bench b = {.context = context_on(STN_DEVICE_CUDA(0))};
+static void open_bench(void) {
     double in[N];
+    start();
+    b.context = context_on(STN_DEVICE_CUDA(0));
     ramp(in);
-    b.problem = problem_of(stencil, steps);
-    OK(stn_plan_create(b.context, &b.problem, options, &b.plan, &error));
     b.in = uploaded(b.context, in, sizeof in);
     OK(stn_memory_alloc(b.context, sizeof in, &b.out, &error));
-    return b;
 }
 
-static void bench_check(bench *b, const stn_problem *p) {
+static void close_bench(void) {
+    stn_memory_free(b.context, b.in);
+    stn_memory_free(b.context, b.out);
+    stn_plan_destroy(b.plan);
+    stn_context_destroy(b.context);
+    end();
+}
+TestSuite(plan_on_device, .init = open_bench, .fini = close_bench);
+
+static void bench_plan(uint64_t steps, const stn_plan_options *options) {
+    b.problem = problem_of(stencil, steps);
+    stn_plan_destroy(b.plan);
+    b.plan = new_plan(b.context, &b.problem, options);
+}
+
+static void bench_check(const stn_problem *p) {
     double got[N], want[N];
     expected(p, want);
-    OK(stn_memory_download(b->context, got, b->out, sizeof got, &error));
+    OK(stn_memory_download(b.context, got, b.out, sizeof got, &error));
     near(got, want);
 }
 
-static void bench_end(bench *b) {
-    stn_memory_free(b->context, b->in);
-    stn_memory_free(b->context, b->out);
-    stn_plan_destroy(b->plan);
-    stn_context_destroy(b->context);
-}
-
 Test(plan_on_device, checks_alignment_and_overlap) {
-    bench b = bench_of(1, NULL);
+    bench_plan(1, NULL);
     REFUSED(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), "alignment");
     REFUSED(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), "out is not");
     REFUSED(stn_plan_execute(b.plan, b.in, (char *)b.in + 64, NULL, &error), "overlap");
-    bench_end(&b);
 }
 
 Test(plan_on_device, takes_new_weights) {
-    bench b = bench_of(3, NULL);
+    bench_plan(3, NULL);
     double weights[5] = {0.1, 0.15, 0.4, 0.2, 0.05};
     OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
     OK(stn_plan_set_weights(b.plan, 5, weights, &error));
@@ -277,15 +281,14 @@ Test(plan_on_device, takes_new_weights) {
     OK(stn_stencil_create(2, 5, taps, &other, &error));
     stn_problem p = b.problem;
     p.stencil = other;
-    bench_check(&b, &p);
+    bench_check(&p);
     stn_stencil_destroy(other);
-    bench_end(&b);
 }
 
 Test(plan_on_device, takes_the_callers_workspace) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.no_auto_workspace = 1, options.strategy = "direct";
-    bench b = bench_of(41, &options); /* too many steps for one launch */
+    bench_plan(41, &options); /* too many steps for one launch */
     size_t size = stn_plan_workspace_size(b.plan);
     cr_assert(size > 0);
     REFUSED(stn_plan_execute(b.plan, b.in, b.out, NULL, &error), "stn_plan_execute_with");
@@ -293,16 +296,15 @@ Test(plan_on_device, takes_the_callers_workspace) {
     void *workspace;
     OK(stn_memory_alloc(b.context, size, &workspace, &error));
     OK(stn_plan_execute_with(b.plan, b.in, b.out, workspace, NULL, &error));
-    bench_check(&b, &b.problem);
+    bench_check(&b.problem);
     REFUSED(stn_plan_execute_with(b.plan, b.in, b.out, (char *)workspace + 16, NULL, &error), "256");
     stn_memory_free(b.context, workspace);
-    bench_end(&b);
 }
 
 /* A warm execution is captured, and the graph replays it: any allocation, copy or wait inside would
  * invalidate the capture. */
 Test(plan_on_device, is_captured_in_a_graph) {
-    bench b = bench_of(5, NULL);
+    bench_plan(5, NULL);
     const stn_driver_functions *cu = stn_driver_table(b.context->driver);
     OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
     stn_cu_stream stream;
@@ -317,12 +319,11 @@ Test(plan_on_device, is_captured_in_a_graph) {
     cr_assert_eq(cu->cuMemsetD8Async((uintptr_t)b.out, 255, N * sizeof(double), stream), 0);
     cr_assert_eq(cu->cuGraphLaunch(exec, stream), 0);
     cr_assert_eq(cu->cuStreamSynchronize(stream), 0);
-    bench_check(&b, &b.problem);
+    bench_check(&b.problem);
     cu->cuGraphExecDestroy(exec);
     cu->cuGraphDestroy(graph);
     cu->cuStreamDestroy(stream);
     stn_device_leave(b.context->device);
-    bench_end(&b);
 }
 
 /* On the emulator kernels are compiled when they are launched, so that thousands of plans are made.
@@ -330,9 +331,7 @@ Test(plan_on_device, is_captured_in_a_graph) {
 Test(plan_on_device, keeps_its_kernels_while_others_are_unloaded, .timeout = 60) {
     setenv("STENTOR_EMULATOR_LATE", "1", 1);
     const stn_plan_options options = {.strategy = "spectral", .deterministic = 1};
-    bench b = bench_of(100, &options);
-    stn_plan_destroy(b.plan);
-    OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
+    for (int i = 0; i < 2; i++) bench_plan(100, &options);
     for (size_t n = 8; n < 3000 && clock() < CLOCKS_PER_SEC * 3 / 2; n++) {
         stn_problem p = b.problem;
         stn_plan *plan;
@@ -340,17 +339,14 @@ Test(plan_on_device, keeps_its_kernels_while_others_are_unloaded, .timeout = 60)
         if (stn_plan_create(b.context, &p, &options, &plan, NULL) == STN_OK) stn_plan_destroy(plan);
     }
     OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
-    bench_check(&b, &b.problem);
-    bench_end(&b);
+    bench_check(&b.problem);
 }
 
 Test(plan_on_device, two_plans_share_one_kernel) {
-    bench b = bench_of(2, NULL);
     stn_cache_stats before, stats;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.deterministic = 1; /* nothing compiles in the background */
-    stn_plan_destroy(b.plan);
-    OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
+    const stn_plan_options options = {.deterministic = 1}; /* nothing compiles in the background */
+    bench_plan(2, NULL);
+    bench_plan(2, &options);
     stn_context_cache_stats(b.context, &before);
     stn_plan *second = new_plan(b.context, &b.problem, &options);
     stn_context_cache_stats(b.context, &stats);
@@ -360,7 +356,6 @@ Test(plan_on_device, two_plans_share_one_kernel) {
                  /* The second plan takes all kernels from memory. */
                  stn_plan_kernel_count(b.plan));
     OK(stn_plan_execute(second, b.in, b.out, NULL, &error));
-    bench_check(&b, &b.problem);
+    bench_check(&b.problem);
     stn_plan_destroy(second);
-    bench_end(&b);
 }

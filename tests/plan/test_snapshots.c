@@ -14,7 +14,26 @@ typedef struct layout {
     ptrdiff_t row, batch, snapshot; /* elements; snapshot 0: dense */
 } layout;
 
-static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out, uint64_t steps, uint64_t every) {
+static stn_context *host, *gpu;
+static stn_stencil *stencil;
+static const layout dense = {NX, NX *NY, 0};
+
+static void start(void) {
+    host = context_on(STN_DEVICE_HOST);
+    stencil = stencil_of("heat-2d:alpha=0.2");
+}
+static void start_on_device(void) {
+    start();
+    gpu = context_on(STN_DEVICE_CUDA(0));
+}
+static void end(void) {
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host), stn_context_destroy(gpu);
+}
+TestSuite(snapshots, .init = start, .fini = end);
+TestSuite(snapshots_on_device, .init = start_on_device, .fini = end);
+
+static stn_problem problem_of(layout in, layout out, uint64_t steps, uint64_t every) {
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil, p.steps = steps, p.every = every, p.batch = BATCH;
     p.extent[0] = NY, p.extent[1] = NX;
@@ -47,8 +66,6 @@ static void run(stn_context *context, const stn_problem *p, const char *strategy
 }
 
 static void check(stn_context *context, const char *strategy, layout in, layout out, uint64_t every, bool new_weights) {
-    stn_stencil *stencil;
-    OK(stn_stencil_parse("heat-2d:alpha=0.2", &stencil, &error));
     static const double weights[5] = {0.11, 0.17, 0.3, 0.19, 0.13};
     const double *changed = new_weights ? weights : NULL;
     const size_t count = STEPS / every, apart = (size_t)(out.snapshot ? out.snapshot : BATCH * out.batch);
@@ -56,11 +73,10 @@ static void check(stn_context *context, const char *strategy, layout in, layout 
     double *from = malloc(in_size * sizeof *from), *stack = malloc(size * sizeof *stack),
            *want = malloc(one * sizeof *want);
     for (size_t i = 0; i < in_size; i++) from[i] = sin(0.37 * (double)i);
-    stn_problem p = problem_of(stencil, in, out, STEPS, every);
+    stn_problem p = problem_of(in, out, STEPS, every);
     run(context, &p, strategy, from, in_size, stack, size, changed, 5);
-    stn_context *host = context_on(STN_DEVICE_HOST);
     for (size_t s = 0; s < count; s++) {
-        stn_problem q = problem_of(stencil, in, (layout){out.row, out.batch, 0}, every * (s + 1), 0);
+        stn_problem q = problem_of(in, (layout){out.row, out.batch, 0}, every * (s + 1), 0);
         run(host, &q, "host", from, in_size, want, one, changed, 5);
         for (int b = 0; b < BATCH; b++)
             for (int y = 0; y < NY; y++)
@@ -71,14 +87,11 @@ static void check(stn_context *context, const char *strategy, layout in, layout 
                                        stack[s * apart + at], want[at]);
                 }
     }
-    stn_context_destroy(host);
-    stn_stencil_destroy(stencil);
     free(from), free(stack), free(want);
 }
 
 static void check_all(stn_context *context, const char *strategy) {
-    const layout dense = {NX, NX * NY, 0}, wide = {32, 32 * NY, 0},
-                 odd = {NX + 1, (NX + 1) * NY, BATCH * (NX + 1) * NY + 3};
+    const layout wide = {32, 32 * NY, 0}, odd = {NX + 1, (NX + 1) * NY, BATCH * (NX + 1) * NY + 3};
     check(context, strategy, dense, dense, 4, false);
     check(context, strategy, dense, wide, 3, false);
     check(context, strategy, wide, odd, 6, false);
@@ -88,17 +101,10 @@ static void check_all(stn_context *context, const char *strategy) {
     check(context, strategy, dense, (layout){NX, NX * NY, BATCH * NX * NY + 1}, 4, false);
 }
 
-Test(snapshots, host) {
-    stn_context *context = context_on(STN_DEVICE_HOST);
-    check_all(context, "host");
-    stn_context_destroy(context);
-}
+Test(snapshots, host) { check_all(host, "host"); }
 
 Test(snapshots, are_refused_in_place_and_if_they_overlap) {
-    stn_stencil *stencil;
-    OK(stn_stencil_parse("heat-2d", &stencil, &error));
-    const layout dense = {NX, NX * NY, 0};
-    stn_problem p = problem_of(stencil, dense, dense, STEPS, 5);
+    stn_problem p = problem_of(dense, dense, STEPS, 5);
     REFUSED(stn_problem_validate(&p, &error), "every (5) does not divide steps");
     p.every = 4, p.in_place = 1;
     REFUSED(stn_problem_validate(&p, &error), "stack of 3 snapshots");
@@ -108,19 +114,14 @@ Test(snapshots, are_refused_in_place_and_if_they_overlap) {
     REFUSED(stn_problem_validate(&p, &error), "63 bits");
     p.snapshot_stride = 0, p.every = STEPS, p.in_place = 1;
     cr_expect_eq(stn_problem_validate(&p, &error), STN_OK, "one snapshot is a run as any: %s", error.message);
-    stn_stencil_destroy(stencil);
 }
 
-Test(sources, are_required_if_declared) {
-    stn_stencil *stencil;
-    OK(stn_stencil_parse("heat-2d", &stencil, &error));
-    stn_context *context = context_on(STN_DEVICE_HOST);
-    const layout dense = {NX, NX * NY, 0};
-    stn_problem p = problem_of(stencil, dense, dense, 1, 0);
+Test(snapshots, sources_are_required_if_declared) {
+    stn_problem p = problem_of(dense, dense, 1, 0);
     static double in[BATCH * NX * NY], out[BATCH * NX * NY], source[BATCH * NX * NY];
     stn_execution run = {.in = in, .out = out};
     p.has_source = 1;
-    stn_plan *plan = new_plan(context, &p, NULL);
+    stn_plan *plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_run(plan, &run, &error), "needs source and got NULL");
     cr_expect_eq(stn_plan_execute(plan, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
     source[NX + 1] = 0.5, run.source = source;
@@ -129,21 +130,11 @@ Test(sources, are_required_if_declared) {
     cr_expect_eq(out[NX + 2], 0);
     stn_plan_destroy(plan);
     p.has_source = 0;
-    plan = new_plan(context, &p, NULL);
+    plan = new_plan(host, &p, NULL);
     REFUSED(stn_plan_run(plan, &run, &error), "takes none");
     stn_plan_destroy(plan);
-    stn_context_destroy(context);
-    stn_stencil_destroy(stencil);
 }
 
-Test(snapshots_on_device, direct) {
-    stn_context *context = context_on(STN_DEVICE_CUDA(0));
-    check_all(context, "direct");
-    stn_context_destroy(context);
-}
+Test(snapshots_on_device, direct) { check_all(gpu, "direct"); }
 
-Test(snapshots_on_device, lowrank) {
-    stn_context *context = context_on(STN_DEVICE_CUDA(0));
-    check_all(context, "lowrank");
-    stn_context_destroy(context);
-}
+Test(snapshots_on_device, lowrank) { check_all(gpu, "lowrank"); }
