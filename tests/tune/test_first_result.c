@@ -176,11 +176,10 @@ static void embed_generic(void) {
     set_embedded_pack(pack, size);
     free(pack);
     stn_plan_destroy(generic);
-    stn_plan_destroy(plan);
 }
 
 static void open_again(void) {
-    end(), stencil = NULL, start();
+    stop(), stencil = NULL, start();
     set_problem("box-2d49p", 2, 1, fixed);
 }
 
@@ -199,7 +198,7 @@ Test(first_result, a_generic_kernel_in_the_library_is_not_compiled) {
     expect_right(plan);
     expect_right(plan);
     cr_expect(stn_first_result_now(plan) == plan);
-    stn_plan_destroy(plan);
+    close_plans();
     expect_counts(1, 1);
 }
 
@@ -211,7 +210,7 @@ Test(first_result, a_kernel_in_the_library_that_the_driver_refuses_is_compiled) 
     stn_plan *plan = make_generic();
     expect_right(plan);
     expect_right(plan);
-    stn_plan_destroy(plan);
+    close_plans();
     expect_counts(1, 2);
 }
 
@@ -221,7 +220,7 @@ Test(first_result, packs_do_not_record_kernels_of_the_library) {
     stn_pack_writer *writer;
     OK(stn_pack_writer_create(&writer, &error));
     stn_cache_record(context->cache, writer);
-    stn_plan_destroy(make_generic());
+    make_generic(), close_plans();
     stn_cache_record(context->cache, NULL);
     stn_pack_writer_destroy(writer);
     stn_cache_stats stats;
