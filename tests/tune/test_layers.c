@@ -46,7 +46,7 @@ static stn_spectral_conv layer_of(stn_layer_pass pass) {
 static stn_plan *layer_plan(const stn_spectral_conv *c, bool tune) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
-    options.tune = tune, options.strategy = "fno";
+    options.tune = tune, options.strategy = "fno", options.tune_seconds = 300;
     OK(stn_plan_create_spectral_conv(context, c, &options, &plan, &error));
     return plan;
 }

@@ -62,7 +62,7 @@ Test(skips, by_time) {
 
 Test(skips, by_a_compile_that_fails) {
     setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:8", 1);
-    tune(STN_MODE_MEASURE, "direct", 60);
+    tune(STN_MODE_MEASURE, "direct", 300);
     unsetenv("STENTOR_EMULATOR_FAIL");
     cr_expect_eq(count("did not compile"), 1u);
     expect_described(plan, STN_TEXT, "does not apply: ");

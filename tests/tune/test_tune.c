@@ -99,7 +99,7 @@ static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
 }
 
 Test(tune, chooses_and_remembers_the_fastest_candidate) {
-    stn_plan *tuned = plan_of(&w, true, 60);
+    stn_plan *tuned = plan_of(&w, true, 300);
     cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
     cr_assert(measured_rows(tuned) >= 3, "%zu", measured_rows(tuned));
     for (size_t i = 0; i < tuned->ranked; i++)
@@ -127,7 +127,7 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
 Test(tune, in_place_and_without_a_folder) {
     reopen(&w, ":memory:");
     w.problem.in_place = 1;
-    stn_plan *tuned = plan_of(&w, true, 60);
+    stn_plan *tuned = plan_of(&w, true, 300);
     cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
     cr_assert(measured_rows(tuned) >= 3);
     expect_right(&w, tuned);
@@ -236,7 +236,7 @@ Test(tune, does_not_overwrite_unreadable_wisdom) {
 /* ---- transforms ------------------------------------------------------------------------------ */
 
 static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
-    const stn_plan_options options = {.strategy = "fft", .tune = tune, .tune_seconds = 60};
+    const stn_plan_options options = {.strategy = "fft", .tune = tune, .tune_seconds = 300};
     stn_plan **plan = &w->plans[w->nplans++];
     OK(stn_plan_create_fft(w->context, t, &options, plan, &error));
     return *plan;
