@@ -1,4 +1,4 @@
-/* Resource usage of a kernel, read from its cubin, for GPUs that are not installed. */
+/* Resource usage of a kernel; read from its cubin for GPUs that are not installed. */
 #ifndef STN_COMPILE_CUBIN_H
 #define STN_COMPILE_CUBIN_H
 #include <stdbool.h>

@@ -74,4 +74,6 @@ void stn_context_machine_copy(const stn_context *context, bool standard, stn_mac
 stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error);
 /* Waits for all work on the context's GPU, on any stream. */
 stn_status stn_context_wait(stn_context *context, stn_error *error);
+/* Checks the arguments of a function that describes `what`, and clears *result. */
+stn_status stn_describe_check(const char *needs, const void *what, stn_format format, char **result, stn_error *error);
 #endif

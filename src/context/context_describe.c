@@ -173,15 +173,17 @@ static void write_json(const stn_context *context, const finding *f, stn_text *t
     stn_text_printf(text, "}");
 }
 
-stn_status stn_context_describe(stn_context *context, stn_format format, char **result, stn_error *error) {
-    if (!context || !result)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_context_describe needs a context and a place for text");
+stn_status stn_describe_check(const char *needs, const void *what, stn_format format, char **result, stn_error *error) {
+    if (!what || !result) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s and a place for the text", needs);
     *result = NULL;
-    if (format != STN_TEXT && format != STN_JSON)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the format %d is neither STN_TEXT nor STN_JSON",
-                        (int)format);
+    if (format == STN_TEXT || format == STN_JSON) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the format %d is neither STN_TEXT nor STN_JSON", (int)format);
+}
+
+stn_status stn_context_describe(stn_context *context, stn_format format, char **result, stn_error *error) {
     finding f;
     stn_text text = STN_TEXT_EMPTY;
+    STN_TRY(stn_describe_check("stn_context_describe needs a context", context, format, result, error));
     look(context, &f);
     if (format == STN_JSON)
         write_json(context, &f, &text);

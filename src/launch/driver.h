@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "compile/cubin.h"
 #include "launch/cuda_types.h"
 #include "launch/driver_functions.h"
 #include "launch/machine.h"
@@ -133,10 +134,7 @@ typedef struct stn_module stn_module;
 stn_status stn_module_load(stn_device *device, const void *image, const char *kernel_name, stn_module **module,
                            stn_error *error);
 void stn_module_unload(stn_module *module);
-typedef struct stn_module_info {
-    int registers, shared_bytes, local_bytes, max_threads;
-} stn_module_info;
-stn_module_info stn_module_describe(const stn_module *module);
+stn_cubin_usage stn_module_usage(const stn_module *module);
 /* Raises the limit of dynamic shared memory; needed before launches with more than 48 KiB. */
 stn_status stn_module_allow_shared(stn_module *module, size_t bytes, stn_error *error);
 /* Resident blocks per multiprocessor at this block size and dynamic shared memory. */

@@ -11,7 +11,7 @@ struct stn_module {
     stn_device *device; /* outlives the module */
     stn_cu_module handle;
     stn_cu_function kernel;
-    stn_module_info info;
+    stn_cubin_usage info;
 };
 
 /* Loads the image; if the driver refuses it, its log goes into the error. */
@@ -84,7 +84,7 @@ void stn_module_unload(stn_module *module) {
     free(module);
 }
 
-stn_module_info stn_module_describe(const stn_module *module) { return module->info; }
+stn_cubin_usage stn_module_usage(const stn_module *module) { return module->info; }
 
 stn_status stn_module_allow_shared(stn_module *module, size_t bytes, stn_error *error) {
     const stn_machine *machine = &module->device->machine;

@@ -47,7 +47,6 @@ static void json_estimate(const stn_estimate *estimate, stn_text *text) {
                    {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         stn_json_value(text, numbers[n].key, numbers[n].value);
-
     stn_json_text(text, "unit", unit_names[estimate->unit]);
 }
 
@@ -61,7 +60,6 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
         json_estimate(&row->estimate, text);
     else
         stn_json_text(text, "does_not_apply", row->reason);
-
     stn_text_append(text, "}", 1);
 }
 
@@ -140,13 +138,8 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
 }
 
 stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {
-    if (!plan || !result)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_describe needs a plan and a place for the text");
-    *result = NULL;
-    if (format != STN_TEXT && format != STN_JSON)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the format %d is neither STN_TEXT nor STN_JSON",
-                        (int)format);
     stn_text text = STN_TEXT_EMPTY;
+    STN_TRY(stn_describe_check("stn_plan_describe needs a plan", plan, format, result, error));
     if (format == STN_JSON)
         describe_json(plan, &text);
     else
@@ -179,17 +172,13 @@ stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *
                               .cubin = kernel->cubin,
                               .cubin_size = kernel->cubin_size};
     stn_cubin_usage usage;
-    if (kernel->module) {
-        stn_module_info module = stn_module_describe(kernel->module);
-        info->registers = module.registers;
-        info->shared_bytes = module.shared_bytes;
-        info->local_bytes = module.local_bytes;
-        info->threads = module.max_threads;
-    } else if (stn_cubin_read(kernel->cubin, kernel->cubin_size, kernel->name, &usage)) {
-        info->registers = usage.registers;
-        info->shared_bytes = usage.shared_bytes;
-        info->local_bytes = usage.local_bytes;
-        info->threads = usage.max_threads;
-    }
+    if (kernel->module)
+        usage = stn_module_usage(kernel->module);
+    else
+        (void)stn_cubin_read(kernel->cubin, kernel->cubin_size, kernel->name, &usage);
+    info->registers = usage.registers;
+    info->shared_bytes = usage.shared_bytes;
+    info->local_bytes = usage.local_bytes;
+    info->threads = usage.max_threads;
     return STN_OK;
 }

@@ -75,13 +75,9 @@ static stn_status add_operands(stn_run_arrays *all, const stn_plan *plan, const 
     int64_t numbers[STN_OPERANDS] = {0};
     if (plan->kind->operands) plan->kind->operands(plan, numbers);
     for (int i = 0; i < STN_OPERANDS; i++) {
-        const stn_run_array a = {"",
-                                 operands[i].name,
-                                 0,
-                                 operands[i].first,
-                                 stn_operand_is_written(i),
-                                 shape->alignment,
-                                 stn_points_contiguous(operands[i].first, numbers[i], shape->dtype)};
+        stn_run_array a = {.kind = "", .name = operands[i].name, .first = operands[i].first};
+        a.written = stn_operand_is_written(i), a.alignment = shape->alignment;
+        a.points = stn_points_contiguous(a.first, numbers[i], shape->dtype);
         STN_TRY(check_taken(a.name, numbers[i] > 0, a.first != NULL, error));
         if (a.first) STN_TRY(stn_run_arrays_add(all, a, error));
     }

@@ -204,7 +204,7 @@ Test(module, launch_passes_everything_on) {
     open_device();
     stn_module *module;
     OK(stn_module_load(device, "image", "kernel", &module, &error));
-    stn_module_info info = stn_module_describe(module);
+    stn_cubin_usage info = stn_module_usage(module);
     cr_expect(info.registers == 14 && info.shared_bytes == 11 && info.local_bytes == 13 && info.max_threads == 10);
     cr_expect_eq(stn_module_occupancy(module, 256, 2048), 6);
     OK(stn_module_allow_shared(module, 100000, &error));

@@ -84,7 +84,7 @@ Test(run, a_kernel_computes) {
     OK(stn_module_launch(module, &usual, &a, &error));
     OK(stn_device_synchronize(device, NULL, &error));
     expect_scaled(&a, 3);
-    stn_module_info info = stn_module_describe(module);
+    stn_cubin_usage info = stn_module_usage(module);
     cr_expect(info.registers > 0 && info.max_threads >= 128);
     int blocks = stn_module_occupancy(module, 128, 1024);
     cr_expect(blocks >= 1 && blocks <= 64, "%d blocks", blocks);
