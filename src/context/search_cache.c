@@ -12,7 +12,7 @@ typedef struct entry {
     uint64_t hash;        /* of kind and key */
     uint64_t used;        /* time of last use; 0: empty */
     unsigned char *bytes; /* owned: the key, then the result */
-    size_t key_size;
+    size_t key_size, size;
     stn_search_cache_kind kind;
 } entry;
 
@@ -68,6 +68,7 @@ bool stn_search_cache_lookup(stn_search_cache *searches, stn_search_cache_kind k
     bool present;
     pthread_mutex_lock(&searches->lock);
     entry *at = entry_of(searches, &wanted, key, &present);
+    present = present && size <= at->size;
     if (present) {
         memcpy(result, at->bytes + key_size, size);
         at->used = ++searches->now;
@@ -82,7 +83,8 @@ void stn_search_cache_store(stn_search_cache *searches, stn_search_cache_kind ki
     if (!bytes) return; /* not kept */
     memcpy(bytes, key, key_size);
     memcpy(bytes + key_size, result, size);
-    entry added = {.hash = hash_of(kind, key, key_size), .bytes = bytes, .key_size = key_size, .kind = kind};
+    entry added = {
+        .hash = hash_of(kind, key, key_size), .bytes = bytes, .key_size = key_size, .size = size, .kind = kind};
     bool present;
     pthread_mutex_lock(&searches->lock);
     entry *at = entry_of(searches, &added, key, &present);

@@ -14,7 +14,9 @@ typedef enum stn_search_cache_kind {
     STN_SEARCH_CACHE_FFT,
     STN_SEARCH_CACHE_FOUR_STEP,
     STN_SEARCH_CACHE_FACES,
-    STN_SEARCH_CACHE_LOWRANK,
+    STN_SEARCH_CACHE_LOWRANK_SVD,
+    STN_SEARCH_CACHE_LOWRANK_TERMS,
+    STN_SEARCH_CACHE_LOWRANK_CORE,
     STN_SEARCH_CACHE_POWER,
     STN_SEARCH_CACHE_RETAINED,
     STN_SEARCH_CACHE_SUBPLAN
@@ -24,9 +26,9 @@ typedef enum stn_search_cache_kind {
 stn_search_cache *stn_search_cache_create(void);
 void stn_search_cache_destroy(stn_search_cache *searches); /* NULL has no effect */
 
-/* Looks up a result of `size` bytes in the cache and copies it to `result`; false if it is not
- * there, or if `searches` is NULL. The key is the bytes of everything that the result depends on,
- * without padding. */
+/* Looks up a result in the cache and copies its first `size` bytes to `result`; false if it is not
+ * there or is shorter, or if `searches` is NULL. The key is the bytes of everything that the result
+ * depends on, without padding. */
 bool stn_search_cache_lookup(stn_search_cache *searches, stn_search_cache_kind kind, const void *key, size_t key_size,
                              void *result, size_t size);
 /* Stores a result in place of the least recently used one. Does nothing if `searches` is NULL. */

@@ -142,17 +142,19 @@ static stn_search_cache *key_of(const stn_task *task, const double numbers[LOWRA
     return key->failed ? NULL : task->searches;
 }
 
-bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size) {
+bool lowrank_lookup(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
+                    void *result, size_t size) {
     stn_text key = STN_TEXT_EMPTY;
     stn_search_cache *searches = key_of(task, numbers, &key);
-    const bool known = stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
+    const bool known = stn_search_cache_lookup(searches, kind, key.data, key.size, result, size);
     stn_text_clear(&key);
     return known;
 }
 
-void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], const void *result, size_t size) {
+void lowrank_store(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
+                   const void *result, size_t size) {
     stn_text key = STN_TEXT_EMPTY;
     stn_search_cache *searches = key_of(task, numbers, &key);
-    stn_search_cache_store(searches, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
+    stn_search_cache_store(searches, kind, key.data, key.size, result, size);
     stn_text_clear(&key);
 }

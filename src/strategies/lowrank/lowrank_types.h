@@ -3,15 +3,18 @@
 #ifndef STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
 #define STN_STRATEGIES_LOWRANK_LOWRANK_TYPES_H
 #include "base/text.h"
+#include "context/search_cache.h"
 #include "launch/machine.h"
 #include "problem/task.h"
 
 /* A decomposition of the power of a task's taps, kept in the context's cache because chunks of
  * other lengths need it again. `numbers` and the taps are all that the result depends on. The
  * lookup returns false where nothing is kept. */
-#define LOWRANK_KEY_NUMBERS 5
-bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size);
-void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], const void *result, size_t size);
+#define LOWRANK_KEY_NUMBERS 4
+bool lowrank_lookup(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
+                    void *result, size_t size);
+void lowrank_store(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
+                   const void *result, size_t size);
 
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];

@@ -142,3 +142,44 @@ Test(core, rounding_keeps_sums) {
         cr_expect_leq(fabs(sum), fmax(smallest, largest * 0x1p-20) * 0x1p-22, "vector %zu sums up to %g more", i, sum);
     }
 }
+
+/* Choices for a stencil in a plane, on a 2D grid and on a 3D grid, in one context. */
+static char *choice_of(stn_context *context, int rank) {
+    static const stn_tap taps[] = {{.offset = {0, -1}, .weight = 0.2},
+                                   {.offset = {-1, 0}, .weight = 0.2},
+                                   {.offset = {0, 0}, .weight = 0.15},
+                                   {.offset = {1, 0}, .weight = 0.2},
+                                   {.offset = {0, 1}, .weight = 0.25}};
+    stn_tap own[5];
+    stn_stencil *stencil;
+    stn_plan *plan;
+    char *text;
+    for (int i = 0; i < 5; i++) {
+        own[i] = (stn_tap){.weight = taps[i].weight};
+        for (int axis = 0; axis < 2; axis++) own[i].offset[rank - 2 + axis] = taps[i].offset[axis];
+    }
+    cr_assert_eq(stn_stencil_create(rank, 5, own, &stencil, NULL), STN_OK);
+    const stn_problem problem = {.stencil = stencil, .extent = {256, 256, rank == 3 ? 256 : 0}, .steps = 8};
+    const stn_plan_options options = {.strategy = "lowrank", .estimate_only = 1};
+    cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, NULL), STN_OK);
+    cr_assert_eq(stn_plan_describe(plan, STN_TEXT, &text, NULL), STN_OK);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    return text;
+}
+
+Test(core, the_same_taps_in_2d_and_in_3d_are_searched_apart) {
+    const stn_context_options options = {.arch = "sm_90", .cache_dir = ":memory:"};
+    char *text[2][2]; /* by the place in the order, by rank */
+    for (int first = 2; first <= 3; first++) {
+        stn_context *context;
+        cr_assert_eq(stn_context_create(&options, &context, NULL), STN_OK);
+        text[0][first - 2] = choice_of(context, first);
+        text[1][3 - first] = choice_of(context, 5 - first);
+        stn_context_destroy(context);
+    }
+    for (int rank = 2; rank <= 3; rank++) {
+        cr_expect_str_eq(text[1][rank - 2], text[0][rank - 2]);
+        for (int place = 0; place < 2; place++) stn_text_free(text[place][rank - 2]);
+    }
+}

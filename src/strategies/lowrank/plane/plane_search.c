@@ -137,18 +137,15 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
-/* Marks results of svd_exceeds among the keys of lowrank_lookup. */
-enum { EXCEEDS = -1 };
-
 /* Whether the SVD of the fused taps has more than `most` terms. */
 static bool svd_exceeds(search *s, const lowrank_shape *shape, int most) {
     const double tolerance = lowrank_term_tolerance(s->task, shape),
-                 numbers[] = {EXCEEDS, shape->fused, tolerance, most, shape->even};
+                 numbers[] = {shape->fused, tolerance, most, shape->even};
     bool exceeds;
-    if (lowrank_lookup(s->task, numbers, &exceeds, sizeof exceeds)) return exceeds;
+    if (lowrank_lookup(s->task, STN_SEARCH_CACHE_LOWRANK_SVD, numbers, &exceeds, sizeof exceeds)) return exceeds;
     if (!fuse(s, shape->fused)) return true;
     exceeds = lowrank_svd_exceeds(&s->taps, shape->even, tolerance, most);
-    lowrank_store(s->task, numbers, &exceeds, sizeof exceeds);
+    lowrank_store(s->task, STN_SEARCH_CACHE_LOWRANK_SVD, numbers, &exceeds, sizeof exceeds);
     return exceeds;
 }
 
@@ -160,12 +157,12 @@ typedef struct sum_of_terms {
 } sum_of_terms;
 
 static sum_of_terms split_taps(search *s, const lowrank_shape *shape, lowrank_split split) {
-    const double tolerance = lowrank_term_tolerance(s->task, shape), numbers[] = {split, shape->fused, tolerance, 0, 0};
+    const double tolerance = lowrank_term_tolerance(s->task, shape), numbers[] = {split, shape->fused, tolerance, 0};
     sum_of_terms sum;
     lowrank_terms terms;
     int slot[LOWRANK_MAX_TERMS];
     bool changed;
-    if (lowrank_lookup(s->task, numbers, &sum, sizeof sum)) return sum;
+    if (lowrank_lookup(s->task, STN_SEARCH_CACHE_LOWRANK_TERMS, numbers, &sum, sizeof sum)) return sum;
     memset(&sum, 0, sizeof sum);
     if (!fuse(s, shape->fused) || lowrank_terms_make(s->task, &s->taps, split, tolerance, &terms, NULL) != STN_OK)
         return sum;
@@ -176,7 +173,7 @@ static sum_of_terms split_taps(search *s, const lowrank_shape *shape, lowrank_sp
         sum.inner = lowrank_terms_inner(&terms, &s->taps);
     }
     lowrank_terms_clear(&terms);
-    lowrank_store(s->task, numbers, &sum, sizeof sum);
+    lowrank_store(s->task, STN_SEARCH_CACHE_LOWRANK_TERMS, numbers, &sum, sizeof sum);
     return sum;
 }
 

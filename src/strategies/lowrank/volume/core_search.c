@@ -114,10 +114,10 @@ bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core
     const double numbers[LOWRANK_KEY_NUMBERS] = {method, taps->fused, task->dtype};
     for (int axis = 0; axis < 3; axis++)
         if (taps->size[axis] > SIDE) return false;
-    if (!lowrank_lookup(task, numbers, core, sizeof *core)) {
+    if (!lowrank_lookup(task, STN_SEARCH_CACHE_LOWRANK_CORE, numbers, core, sizeof *core)) {
         memset(core, 0, sizeof *core);
         if (!make(task, taps, method, core)) core->terms = 0;
-        lowrank_store(task, numbers, core, sizeof *core);
+        lowrank_store(task, STN_SEARCH_CACHE_LOWRANK_CORE, numbers, core, sizeof *core);
     }
     return core->terms > 0;
 }
