@@ -59,6 +59,7 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
         else
             continue;
         cache->npacks++;
+        cache->has_embedded = i > count;
         added->skipped = calloc(stn_pack_count(added->pack) + 1, sizeof *added->skipped);
         if (!added->skipped) return stn_fail_memory(error, "a pack of kernels", stn_pack_count(added->pack));
     }
@@ -110,7 +111,7 @@ void stn_cache_close(stn_cache *cache) {
 }
 
 /* Packs beside the embedded one, which is the last. */
-static size_t given_packs(const stn_cache *cache) { return cache->npacks - (stn_embedded_pack_size > 0); }
+static size_t given_packs(const stn_cache *cache) { return cache->npacks - cache->has_embedded; }
 
 bool stn_cache_is_empty(stn_cache *cache) {
     if (given_packs(cache) || !cache->folder.path) return false;

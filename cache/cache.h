@@ -23,6 +23,7 @@ typedef struct stn_cache {
     atomic_uint stores; /* collection follows after some stores */
     struct opened_pack *packs;
     size_t npacks;
+    bool has_embedded;       /* the last pack is the one in the library */
     stn_pack_writer *record; /* borrowed; usually NULL */
     pthread_mutex_t lock;    /* guards stats */
     stn_cache_stats stats;

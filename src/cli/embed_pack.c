@@ -1,9 +1,9 @@
 /* Writes the pack of generic kernels that the library contains, as C source; run while building:
  *
- *     embed_pack OUT.c CACHE sm_80 sm_90 ...     the newest architecture last
+ *     embed_pack OUT.c CACHE sm_80 sm_90 ...
  *
- * CACHE is a folder for compiled kernels, so that a later build compiles nothing. The pack is empty
- * where NVRTC is not found, and lacks the kernels that it does not compile. */
+ * CACHE is a folder for compiled kernels, so that a later build compiles nothing. Without NVRTC the
+ * pack has only the kernels in CACHE, and it lacks those that NVRTC does not compile. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,11 +44,14 @@ int main(int argc, char **argv) {
     stn_pack_writer *writer = NULL;
     void *data = NULL;
     size_t size = 0;
+    int newest = 0;
     stn_error error = {0};
     stn_status status;
     unsetenv("STENTOR_TEMPLATE_DIR"); /* The kernels are those of the embedded templates. */
     STN_TRY_GOTO(status, stn_pack_writer_create(&writer, &error), done);
-    stn_pack_writer_drop_ptx(writer, atoi(argv[argc - 1] + strlen("sm_")));
+    for (int i = 3, sm; i < argc; i++)
+        if (sscanf(argv[i], "sm_%d", &sm) == 1 && sm > newest) newest = sm;
+    stn_pack_writer_drop_ptx(writer, newest);
     for (int i = 3; i < argc; i++) {
         stn_error why = {0};
         if (add_arch(argv[i], argv[2], writer, &why) != STN_OK) error = why;

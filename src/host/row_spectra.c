@@ -90,8 +90,8 @@ typedef struct spectra_work {
     double *window;                        /* the points that the taps of one point read */
     stn_terms terms;                       /* the sum of this point */
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
-    /* stepped: points computed by stn_step_box, plus BOX_OVERHEAD_POINTS for each box; all: the
-     * number of all points so far. */
+    /* stepped: points computed by stn_step_box, plus BOX_OVERHEAD_POINTS for each box and
+     * SINGLE_POINTS for each point that is summed alone; all: the number of all points so far. */
     int64_t stepped, all;
     char constant[8], result[8]; /* a number, and the result where taps read it alone */
     bool has_constant;

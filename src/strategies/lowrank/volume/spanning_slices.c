@@ -106,6 +106,7 @@ static void find_pivots(lowrank_slices *s, bool outer_first, int low, long doubl
         find_largest(s, s->q + (size_t)(s->count + 1) * (size_t)s->length, least);
     if (s->rank) return;
     s->pivot[s->rank++] = low; /* all slices are zero */
+    memset(s->q, 0, (size_t)s->length * sizeof *s->q);
     s->upper[0][0] = 1;
 }
 
