@@ -48,7 +48,7 @@ static size_t random_taps(uint64_t *state, bool whole) {
 
 /* Random numbers, a few numbers, large constant areas, or one that is not finite or very large. */
 static void fill(uint64_t *state, stn_element element, int64_t count, void *to) {
-    const int kind = (int)random_int(state, element == STN_ELEMENT_F64 ? 3 : 0, 3);
+    const int kind = (int)random_int(state, 0, 3);
     const int64_t run = random_int(state, 1, 200) * random_int(state, 1, 200);
     const double most = element <= STN_ELEMENT_BF16 ? 3 : random_int(state, 0, 1) ? 300 : 1e5;
     double value = 255;
