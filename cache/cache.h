@@ -78,7 +78,7 @@ void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
 /* Adds to the counters. compile_seconds > 0 means that a kernel had to be compiled: a miss. */
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);
 
-/* ---- collection.c: listing, checking and collecting the folder ------------------------------- */
+/* ---- garbage_collection.c: listing, checking and collecting the folder ----------------------- */
 
 /* An entry as visitors see it. */
 typedef struct stn_cache_item {

@@ -29,7 +29,7 @@ typedef struct file {
 typedef struct files {
     file *list;
     size_t count;
-    size_t hidden; /* subfolders that exist but cannot be read, of which the folder warns */
+    size_t hidden; /* subfolders that exist but cannot be read (stn_folder_open_sub warns) */
 } files;
 
 void stn_cache_file_name(const stn_key *key, char sub[3], char name[STN_FILE_NAME]) {
@@ -279,7 +279,7 @@ static bool verify_one(void *user, const stn_cache_item *item) {
     return true;
 }
 
-/* The update moves a damaged file aside. */
+/* Keeps all measurements: stn_wisdom_update, called with it, only moves a damaged file aside. */
 static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
     (void)user;
     return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
