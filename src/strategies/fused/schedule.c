@@ -19,8 +19,8 @@ static void note_reach(int reach[3][2], const int offset[3]) {
     }
 }
 
-/* A folded read may lie on the other side of its point, at most as far away, so both reaches become
- * the larger one. */
+/* A read past a side that does not wrap is folded back, perhaps to the opposite side of its point,
+ * at most as far away: so both reaches become the larger of the two. */
 static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
     int(*const reach)[2] = r->reach[e][array];
     for (int axis = 0; axis < 3; axis++) {
@@ -36,7 +36,7 @@ static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int 
 static bool add_equation(const stn_system_task *task, int e, const stn_system_program *program, fused_reads *r) {
     static const int none[3] = {0};
     if (!stn_system_reads_add(task, program, &r->reads)) return false;
-    r->count[e] = program->count;
+    r->instructions[e] = program->count;
     for (int i = 0; i < program->count; i++) {
         const stn_system_instruction *instruction = &program->list[i];
         const stn_system_node *node = &task->system->nodes[instruction->node];
@@ -161,7 +161,7 @@ static void find_waits(const fused_reads *r, fused_schedule *s) {
 
 /* ---- times and places */
 
-/* Lags are whole iterations, so that the rows of an iteration are adjacent in shared memory. */
+/* Lags are multiples of an iteration's rows, which are thus adjacent in shared memory. */
 static void find_lags(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = 0; j < s->npasses; j++) {
         fused_node *node = &s->nodes[s->ninputs + j];
@@ -183,7 +183,7 @@ static void find_lags(const fused_reads *r, const fused_shape *shape, fused_sche
 
 static int floor_div(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/* Makes the needed rows of a node whole iterations, and its needed columns whole threads. */
+/* Rounds needed rows up to multiples of an iteration's, needed columns to those of a thread's. */
 static void round_needs(const fused_shape *shape, fused_node *node) {
     for (int side = 0; side < 2; side++) node->columns[side] = (int)stn_round_up(node->columns[side], shape->vector);
     node->begin = floor_div(node->lag - node->rows[0], shape->rows);

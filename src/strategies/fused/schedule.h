@@ -30,8 +30,8 @@ typedef struct fused_reads {
     stn_system_reads reads;
     /* -1: the assignment does not read the array. */
     int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2];
-    /* By assignment, at a point: numbers of operations, of values read, and of arrays read. */
-    int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
+    /* By assignment, at a point: operations, values read, and instructions of the program. */
+    int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], instructions[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */
     /* All arrays that are read at an offset along the axis wrap, and no point is frozen. */

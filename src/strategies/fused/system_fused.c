@@ -133,7 +133,7 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
         operations += work_of(node, shape) * reads->operations[e];
         executed +=
             rows_of(node, shape) * (rates.operation * reads->operations[e] + rates.fetched * reads->fetched[e] / each);
-        text += reads->count[e] * (1 + each);
+        text += reads->instructions[e] * (1 + each);
     }
     executed *= (double)shape->x / shape->columns; /* warps execute for all columns */
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
