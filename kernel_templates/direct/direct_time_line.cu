@@ -9,9 +9,9 @@
 //     | MARGIN |        OWN points, stored        | MARGIN |
 //                                          | MARGIN |        OWN points of the next warp  ...
 //
-// Shared memory only transposes between coalesced accesses and a lane's run of points. In a tile at
-// an edge, points past the edge take the values of the points that they fold to before every step;
-// frozen points keep their value.
+// Shared memory transposes between coalesced accesses and a lane's run of points. Before every step
+// of a tile at an edge, points past the edge take, also through shared memory, the values of the
+// points that they fold to; frozen points keep their value.
 #include "device/arith.cuh"
 #include "device/boundary.cuh"
 #include "device/element.cuh"

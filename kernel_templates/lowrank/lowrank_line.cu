@@ -3,10 +3,10 @@
 //
 //     out(x) = sum over j of  w[j] * in(x + j - X_LOW)
 //
-// w, the stencil convolved with itself, has X_LOW + X_HIGH + 1 weights. A block copies INPUTS
-// consecutive points to shared memory while it computes on the previous chunk. A warp owns 16
-// neighbouring segments of SEGMENT points, one for each row of the product; a tile is WIDTH points
-// of each:
+// w, the stencil convolved with itself, has X_LOW + X_HIGH + 1 weights. A block works on chunks of
+// INPUTS consecutive points in shared memory; with two buffers it copies the next chunk while it
+// computes. A warp owns 16 neighbouring segments of SEGMENT points, one for each row of the
+// product; a tile is WIDTH points of each:
 //
 //                     tile 0     tile 1
 //     segment 0    | x .. x+7 |    ..    |
@@ -16,12 +16,12 @@
 //
 //     out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)     S: SEGMENT, n: the segment
 //
-// Eight points j of all segments are one left factor, used for every tile of the segment as soon as
-// it is loaded; the band stays in registers. Types and their parts: device/fragment.cuh. Eight
-// points take 1/2 (f64), 1/4 or 1/8 (f16) of a 128-byte line. Those of 2, 4 or 8 neighbouring
-// segments lie at different offsets within a line, which avoids bank conflicts. PAIRED tiles are 16
-// wide, two products whose columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores
-// four adjacent outputs at once.
+// Eight points j, an octet, of each of the 16 segments form one left factor (16 x 8); once loaded,
+// it is multiplied for all tiles that depend on it. The band stays in registers. Types and their
+// parts: device/fragment.cuh. An octet takes 1/2 (f64), 1/4 or 1/8 (f16) of a 128-byte line;
+// place() puts those of 2, 4 or 8 neighbouring segments at different offsets within a line, which
+// avoids bank conflicts. A PAIRED tile has 16 outputs, from two products: columns 2t, 2t+1 of the
+// first are outputs 4t, 4t+1, those of the second 4t+2, 4t+3. A lane stores the four at once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/launch_checks.cuh"
@@ -31,20 +31,20 @@ constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // The chunk begins LEAD points before its first output.
 constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);
-constexpr int BLOCKS_OUT = PAIRED ? 2 : 1, WIDTH = 8 * BLOCKS_OUT;
-// Blocks of 8 points that a tile depends on.
-constexpr int BLOCKS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);
+constexpr int OCTETS_OUT = PAIRED ? 2 : 1, WIDTH = 8 * OCTETS_OUT;
+// Octets that a tile depends on.
+constexpr int OCTETS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);
 // Tiles of 8 outputs; PAIRED: halves of tiles.
 constexpr int SEGMENT_TILES = SEGMENT / 8;
-// Blocks of 8 points that a segment depends on.
-constexpr int SEEN = SEGMENT_TILES - BLOCKS_OUT + BLOCKS_IN;
+// Octets that a segment depends on.
+constexpr int SEEN = SEGMENT_TILES - OCTETS_OUT + OCTETS_IN;
 constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a chunk
-constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);  // inputs of a chunk
+constexpr int INPUTS = OUTPUTS + 8 * (OCTETS_IN - OCTETS_OUT);  // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // padded to whole memory lines
-constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose independent products alternate
+constexpr int TURN = 2, GROUP = 4;  // octets loaded at once; tiles, whose products are independent
 constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
-static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
+static_assert(OCTETS_OUT % STEP == 0, "products of 16 points need tiles of 16");
 constexpr int BUFFERS = STAGES > 1 ? 2 : 1;  // chunks in shared memory
 
 struct line_arguments {
@@ -75,27 +75,27 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
     copy_async_commit();
 }
 
-// Reads the band's blocks; of PAIRED tiles, for either half.
+// Reads the band's octets; of PAIRED tiles, for either half.
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
-__device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCKS_IN], const band_entry *band, int g,
+__device__ __forceinline__ void read_band(band_operand (&held)[OCTETS_OUT][OCTETS_IN], const band_entry *band, int g,
                                           int t) {
 #pragma unroll
-    for (int half = 0; half < BLOCKS_OUT; half++)
+    for (int half = 0; half < OCTETS_OUT; half++)
 #pragma unroll
-        for (int k = 0; k < BLOCKS_IN; k++) {
+        for (int k = 0; k < OCTETS_IN; k++) {
             const int output = PAIRED ? g / 2 * 4 + 2 * half + g % 2 : g;
             held[half][k] = band_pair(band + BAND_PAD + 8 * k + 2 * t - output);
         }
 }
 
-// Multiplies blocks `block` to block + TURN - 1 by the band for tiles `first` to first + GROUP - 1.
-// `middle`: centre values of the blocks, for rows g and g + 8; `sums`: of this lane's columns of
+// Multiplies octets `octet` to octet + TURN - 1 by the band for tiles `first` to first + GROUP - 1.
+// `middle`: centre values of the octets, for rows g and g + 8; `sums`: of this lane's columns of
 // the band.
-__device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int block,
+__device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int octet,
                                              const operand<STORE, DATA_PARTS> (&in)[TURN][2],
                                              const REAL (&middle)[TURN][2], const float *sums,
-                                             const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
+                                             const band_operand (&held)[OCTETS_OUT][OCTETS_IN]) {
     REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
@@ -103,8 +103,8 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
         for (int s = 0; s < TURN; s += STEP)
 #pragma unroll
             for (int i = 0; i < GROUP; i++) {
-                const int half = (first + i) % BLOCKS_OUT, k = block + s - (first + i - half);
-                if (k < 0 || k >= BLOCKS_IN) continue;
+                const int half = (first + i) % OCTETS_OUT, k = octet + s - (first + i - half);
+                if (k < 0 || k >= OCTETS_IN) continue;
                 operand<STORE, DATA_PARTS> top[STEP], bottom[STEP];
                 band_operand right[STEP];
                 for (int b = 0; b < STEP; b++)
@@ -117,8 +117,8 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
             add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int s = 0; s < TURN; s++) {
-                const int k = block + s - (first + i);  // tiles of f32 are one block wide
-                if (k < 0 || k >= BLOCKS_IN) continue;
+                const int k = octet + s - (first + i);  // tiles of f32 are one octet wide
+                if (k < 0 || k >= OCTETS_IN) continue;
                 const float even = sums[8 * k], odd = sums[8 * k + 1], weights[4] = {even, odd, even, odd};
                 const REAL middles[4] = {middle[s][0], middle[s][0], middle[s][1], middle[s][1]};
                 add_middles(sum[first + i], middles, weights);
@@ -126,48 +126,48 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
         }
 }
 
-// Stores one row of BLOCKS_OUT tiles, from output x on; this lane has two adjacent outputs of each.
+// Stores one row of OCTETS_OUT tiles, from output x on; this lane has two adjacent outputs of each.
 __device__ __forceinline__ void store_row(const line_arguments &a, STORE *out, long long x, bool whole,
                                           const REAL (&sum)[SEGMENT_TILES][4], int tile, int row) {
-    STORE run[2 * BLOCKS_OUT];
-    for (int e = 0; e < 2 * BLOCKS_OUT; e++) {
+    STORE run[2 * OCTETS_OUT];
+    for (int e = 0; e < 2 * OCTETS_OUT; e++) {
         const REAL value = sum[tile + e / 2][2 * row + e % 2];
         run[e] = narrow<STORE>(sizeof(STORE) == 2 ? value * a.scale : value);
     }
     if (VECTOR > 1 && whole)
         store_run(out + x, run);
     else
-        for (int e = 0; e < 2 * BLOCKS_OUT; e++)
+        for (int e = 0; e < 2 * OCTETS_OUT; e++)
             if (x + e < a.nx) out[x + e] = run[e];
 }
 
 __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long chunk, const STORE *stage,
-                                              const float *sums, const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
+                                              const float *sums, const band_operand (&held)[OCTETS_OUT][OCTETS_IN]) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     REAL sum[SEGMENT_TILES][4] = {};
 #pragma unroll
-    for (int block = 0; block < SEEN; block += TURN) {
+    for (int octet = 0; octet < SEEN; octet += TURN) {
         operand<STORE, DATA_PARTS> in[TURN][2];
         REAL middle[TURN][2] = {};
 #pragma unroll
-        for (int s = 0; s < TURN && block + s < SEEN; s++)
+        for (int s = 0; s < TURN && octet + s < SEEN; s++)
             for (int h = 0; h < 2; h++) {
-                const STORE *const from = stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (block + s));
+                const STORE *const from = stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (octet + s));
                 if (SEPARATE_SUMS) middle[s][h] = widen(from[MIDDLE]);
                 load_less(in[s][h], from + 2 * t, middle[s][h]);
             }
 #pragma unroll
         for (int n = 0; n < SEGMENT_TILES; n += GROUP)
-            if (block + TURN > n && block < n + GROUP + BLOCKS_IN)
-                add_products(sum, n, block, in, middle, sums + 2 * t, held);
+            if (octet + TURN > n && octet < n + GROUP + OCTETS_IN)
+                add_products(sum, n, octet, in, middle, sums + 2 * t, held);
     }
     STORE *const out = a.out + chunk / a.chunks * a.out_batch;
     const bool whole = (chunk % a.chunks + 1) * OUTPUTS <= a.nx;
 #pragma unroll
     for (int row = 0; row < 2; row++) {
-        const long long x = chunk % a.chunks * OUTPUTS + (warp * 16 + 8 * row + g) * SEGMENT + 2 * BLOCKS_OUT * t;
+        const long long x = chunk % a.chunks * OUTPUTS + (warp * 16 + 8 * row + g) * SEGMENT + 2 * OCTETS_OUT * t;
 #pragma unroll
-        for (int tile = 0; tile < SEGMENT_TILES; tile += BLOCKS_OUT)
+        for (int tile = 0; tile < SEGMENT_TILES; tile += OCTETS_OUT)
             store_row(a, out, x + 8 * tile, whole, sum, tile, row);
     }
 }
@@ -177,17 +177,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const
     let_next_launch_begin();  // the faces' launch may start
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
-    __shared__ band_entry padded[band_size(BLOCKS_IN)];
-    __shared__ float sums[sums_size(SEPARATE_SUMS, BLOCKS_IN)];
+    __shared__ band_entry padded[band_size(OCTETS_IN)];
+    __shared__ float sums[sums_size(SEPARATE_SUMS, OCTETS_IN)];
     const int lane = threadIdx.x % 32;
 
-    fill_band<0>(padded, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    fill_band<0>(padded, band_size(OCTETS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     if (SEPARATE_SUMS)
-        fill_sums<0>(sums, 8 * BLOCKS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+        fill_sums<0>(sums, 8 * OCTETS_IN, a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
     if (BUFFERS == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();
-    band_operand held[BLOCKS_OUT][BLOCKS_IN];
+    band_operand held[OCTETS_OUT][OCTETS_IN];
     read_band(held, padded, lane / 4, lane % 4);
     int stage = 0;
     for (; chunk < a.all_chunks; chunk += gridDim.x) {

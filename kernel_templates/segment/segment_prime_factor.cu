@@ -1,6 +1,6 @@
-// Overlap-save convolution along x, as segment_line.cu, whose transforms are dense DFTs on tensor
-// cores (FlashFFTStencil, dense_convolution.cuh). A segment has N = N1 N2 N3 points with coprime
-// factors; by the prime-factor algorithm its 1D DFT is a 3D DFT:
+// Overlap-save convolution along x like segment_line.cu, but with dense DFTs on tensor cores
+// (FlashFFTStencil, dense_convolution.cuh). A segment has N = N1 N2 N3 points with coprime factors;
+// by the prime-factor algorithm its 1D DFT is a 3D DFT:
 //
 //     point n  ->  (n mod N1, n mod N2, n mod N3)
 //     frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N
@@ -9,8 +9,8 @@
 // Neighbours of the line lie on a diagonal of the 3D array, which wraps along all three axes. Two
 // neighbouring segments are the real and the imaginary part.
 //
-// For 2D and 3D grids of any taps see segment_dense_tile.cu. The FFTs of segment_line.cu are faster
-// than these products at every length.
+// The FFTs of segment_line.cu are faster at every length: this kernel is kept to be compared with
+// them. For 2D and 3D grids of any taps see segment_dense_tile.cu.
 #include "device/launch_checks.cuh"
 #include "segment/dense_convolution.cuh"
 #include "segment/line.cuh"
@@ -66,7 +66,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
                            second = find(a, both ? segment + 1 : 0, LENGTH);
     if (both && is_plain(a, first) && is_plain(a, second)) {
         const STORE *const from = first.in + first.start + t, *const of_second = second.in + second.start + t;
-        // The indices are recomputed: keeping them needs registers that the matrices have.
+        // The indices are recomputed: keeping them needs registers that hold the matrices.
         hide_from_optimizer(t);
         const diagonal d = diagonal_from(t);
 #pragma unroll
@@ -95,7 +95,7 @@ __device__ __forceinline__ void negate_images(const line_arguments &a, unsigned 
 // ---- outputs
 
 // Points of either segment that a thread reads before it writes any.
-constexpr int DIRECT_INPUTS = 8;
+constexpr int POINTS_AT_ONCE = 8;
 
 __device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }
 __device__ __forceinline__ int outputs_of(const line_arguments &a, const segment_position &s) {
@@ -123,16 +123,16 @@ __device__ __forceinline__ void store_outputs(const line_arguments &a, unsigned 
         STORE *const to = first.out + first.start + a.lead + t, *const of_second =
                                                                     second.out + second.start + a.lead + t;
         const diagonal d = diagonal_from(a.lead + t);
-        // All values are read before the first one is written, to overlap the loads' latency.
+        // POINTS_AT_ONCE points are read before any is written, to overlap the loads' latency.
         const volatile REAL *const from = buffers;
 #pragma unroll
-        for (int all = 0; all < OF_THREAD; all += DIRECT_INPUTS) {
-            REAL values[DIRECT_INPUTS][2];
+        for (int all = 0; all < OF_THREAD; all += POINTS_AT_ONCE) {
+            REAL values[POINTS_AT_ONCE][2];
 #pragma unroll
-            for (int k = all; k < all + DIRECT_INPUTS && k < OF_THREAD; k++)
+            for (int k = all; k < all + POINTS_AT_ONCE && k < OF_THREAD; k++)
                 values[k - all][0] = from[d.cell(k)], values[k - all][1] = from[d.cell(k) + BUFFER];
 #pragma unroll
-            for (int k = all; k < all + DIRECT_INPUTS && k < OF_THREAD; k++) {
+            for (int k = all; k < all + POINTS_AT_ONCE && k < OF_THREAD; k++) {
                 const int j = k * THREADS;
                 if (j + t < a.useful) to[j] = narrow<STORE>(scaled(values[k - all][0], scale));
                 if (j + t < a.useful) of_second[j] = narrow<STORE>(scaled(values[k - all][1], scale));
