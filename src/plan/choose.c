@@ -44,8 +44,8 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
     estimate->grids = bytes / ((double)stn_task_points(task) * (double)stn_dtype_size(task->dtype));
 }
 
-/* A large workspace increases the predicted seconds: by 3% for each grid beyond two, up to four,
- * and by 25% for more than four grids. A workspace of up to SMALL_WORKSPACE bytes is free. */
+/* A workspace of more than SMALL_WORKSPACE bytes and two of the problem's grids raises the cost
+ * above the predicted seconds: by 3% for each grid beyond two, and by 25% beyond four. */
 #define SMALL_WORKSPACE 64e6
 #define COST_PER_GRID 0.03
 double stn_estimate_cost(const stn_estimate *estimate) {
@@ -129,10 +129,10 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
  *     name           of a strategy; NULL: all
  *     most           candidates of each strategy
  *     allowed_error  as in rank_strategy
- *     best, limit    only the first row matters, and only if its cost is at most `limit`; most
- *                    strategies with `least_seconds` are skipped then, since they come last
- *     errors         of each strategy, the least error of its rejected candidates, at first 0: in
- *                    and out. If `best`, strategies with more than allowed_error are skipped */
+ *     best, limit    only the first row matters, if its cost is at most `limit`. Strategies with
+ *                    `least_seconds` come last, and are skipped if it exceeds the best cost
+ *     errors         in and out, 0 at first: each strategy's least error that an earlier call
+ *                    rejected. If `best`, a strategy with more than allowed_error is skipped */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
@@ -172,8 +172,8 @@ void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit) 
     plan->ranked = 0;
     if (limited) (void)rank_strategies(plan, name, STN_CANDIDATES, 0, true, limit.cost, errors);
     if (limited && (limit.within_bound || (plan->ranked && plan->ranking[0].applies))) return;
-    /* The candidates admitted beyond the error bound depend on all errors, so there is no limit
-     * here. */
+    /* If no candidate is within the bound, the least error of all strategies decides which are
+     * admitted, so no cost limit may exclude one. */
     rank(plan, name, STN_CANDIDATES, true, INFINITY);
 }
 

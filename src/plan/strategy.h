@@ -49,7 +49,7 @@ typedef struct stn_estimate {
     double seconds;
     /* Stencils and systems: the predicted relative L2 error of a run (error_bound.h), 0: unknown */
     double error;
-    /* Steps are computed one after another, so a run in several chunks gives the same bits. */
+    /* All points, or those near sides, are computed by single steps. */
     bool stepping;
     double memory; /* bytes of workspace, where it may exceed two grids; else 0 */
     double grids;  /* the same in multiples of the problem's grids, with their batch */

@@ -35,8 +35,8 @@ static double estimate_part(const stn_plan *plan, const stn_plan *part) {
     return one.seconds;
 }
 
-/* The number of chunks that a run of many steps is divided into: each long enough to time, all
- * together at most 1% slower than the undivided run by estimate. */
+/* The number of chunks that a run of many single steps is divided into: each long enough to time,
+ * together at most 1% slower by estimate. 1 for candidates that are made for a number of steps. */
 static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **part) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, CHUNKS_MOST);
@@ -71,8 +71,8 @@ static void choose_trials(stn_online *o) {
 
 /* ---- opening ---------------------------------------------------------------------------------
  * Compiling takes long and needs no device, so a thread does it. Loading modules and allocating
- * memory would break a stream capture or wait for one, so an execution, which knows whether its
- * stream is captured, does that for a rival whose kernels are compiled. */
+ * memory would break a stream capture or wait for one. Executions know whether their stream is
+ * captured, so they build the rivals whose kernels are compiled. */
 
 static void release(stn_online *o) {
     if (o->trials[0].plan == o->plan) o->trials[0].plan = NULL;
@@ -204,7 +204,7 @@ static tune_trial *next_rival(stn_online *o) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            /* More parts than are known may follow, and make the rival affordable. */
+            /* It is given up, unless all known parts are done: others may make it affordable. */
             if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }
@@ -231,7 +231,7 @@ static bool is_faster(stn_online *o, tune_trial *current, tune_trial *rival) {
     return true;
 }
 
-/* Tries the rival on the part that was just run between the stage's events. */
+/* Tries the rival on the part that was just run and timed by stage->timer. */
 static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_execution *each, stn_error *error) {
     tune_stage *const stage = &o->stage;
     tune_trial *const current = &o->trials[o->current];
@@ -286,13 +286,13 @@ static void *state_after(const stn_online *o, uint64_t chunk, const stn_executio
     return (o->chunks - 1 - chunk) % 2 ? (char *)run->workspace + o->candidate_workspace + o->grid : run->out;
 }
 
-stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
+stn_status tune_online_run(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error) {
     stn_online *o = plan->online;
     stn_status status = STN_OK;
     pthread_mutex_lock(&o->lock);
     /* A captured graph keeps its kernels, so the choice is final. */
     if (o->next < o->count && stn_device_capturing(plan->context->device, run->stream)) end_trials(o);
-    for (uint64_t chunk = part.first; chunk < part.first + part.count && status == STN_OK; chunk++) {
+    for (uint64_t chunk = chunks.first; chunk < chunks.first + chunks.count && status == STN_OK; chunk++) {
         stn_execution each = *run;
         each.in = chunk ? state_after(o, chunk - 1, run) : run->in;
         each.out = state_after(o, chunk, run);
