@@ -105,8 +105,8 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* The number of CPUs that this process may run on. The mask must be as wide as the kernel's, so it
- * grows until the call succeeds. */
+/* The number of CPUs that this process may run on. The mask must be as wide as Linux's own, so
+ * it grows until the call succeeds. */
 int stn_pool_allowed(void) {
     int count = 0;
     for (size_t cpus = CPU_SETSIZE; cpus <= (1u << 20) && !count; cpus *= 4) {

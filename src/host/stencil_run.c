@@ -7,11 +7,11 @@
 #include "base/arith.h"
 #include "host/stencil_step.h"
 
-/* Small grids of a batch run all their steps together, about this many points at once. */
+/* Small grids of a batch are processed in groups of about this many points: all steps of one group,
+ * then those of the next. */
 #define CHUNK_POINTS (1 << 20)
-/* Target size of the rows that the taps of the next row read again. They may exceed the L2 cache:
- * L3 holds them, and narrower boxes take longer, because prefetchers handle short rows less
- * well. */
+/* Target size, in bytes, of a box's rows that are read for one row and again for the next. They may
+ * exceed L2: L3 holds them, and prefetchers handle the short rows of narrower boxes less well. */
 #define CACHED_BYTES (1 << 21)
 /* Minimum number of boxes per thread, unless they are small, so that a delayed thread delays
  * little. */
@@ -49,8 +49,8 @@ size_t stn_host_workspace(const stn_task *task) {
            stn_dtype_size(task->dtype);
 }
 
-/* Boxes are processed along the slowest axis. Across it they are small enough that the rows which
- * the next row's taps read again are still in cache, and there are enough of them for all
+/* Within a box, rows are computed along the slowest axis. Across it the box is so narrow that the
+ * rows which the next row's taps read again are still in cache. There are enough boxes for all
  * threads. */
 static stn_cut cut_grid(const stn_task *task, int64_t grids, int threads) {
     const int64_t *n = task->n, cached = CACHED_BYTES / (int64_t)stn_dtype_size(task->dtype);
@@ -111,7 +111,7 @@ static stn_layout layout_of(const void *at, stn_element element, int64_t first, 
 }
 
 /* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
- * step writes to out. */
+ * step writes to out; in place with an odd number of steps, to the workspace, which is copied. */
 static void run_chunk(const stn_task *task, const stn_row_spectra *spectra, stn_pool *pool, int64_t first,
                       int64_t grids, uint64_t begin, uint64_t end, const void *in, const void *source, void *out,
                       void *workspace) {

@@ -2,23 +2,23 @@
  * taps past a fixed or constant side, or taps that are not symmetric. Far from such a side T steps
  * do not depend on it, and transforms of the whole grid by `spectral` or `host-spectral` compute
  * them. Points within reach of T steps' taps from such a side, a band, are recomputed in a box
- * twice as wide:
+ * twice as wide (=; 1D):
  *
- *     +----------------------------+
- *     | band |              | band |
- *     |======|==----------==|======|
- *     +----------------------------+
+ *     +------------------------------+
+ *     | band |                | band |
+ *     |============------============|
+ *     +------------------------------+
  *
- * Transforms make f steps at once as if the grid were periodic; the result is correct except in the
- * bands. Each band is computed from a box whose other half only supplies its dependencies: by f
- * single steps, or like the grid itself, with fewer steps at once and narrower bands. This repeats
- * T / f times.
+ * A round makes f of the T steps: transforms compute them as if the grid were periodic, which is
+ * correct except in the bands. Each band is computed in a box of which the other half only supplies
+ * what the band depends on. The box makes f single steps, or is divided like the grid itself, with
+ * fewer steps at once and narrower bands.
  *
- * Band width grows like the square root of f, or at least more slowly than f, so few points are
- * computed by single steps. The candidate contains f for each level. Narrow bands leave a GPU idle,
- * because launches wait for each other: therefore the bands of both sides of an axis share a box,
- * with their outer halves adjacent, and those of different axes run concurrently. All parts are
- * plans made through stn_subplan, so the strategy serves host and GPU. After Z. Ahmad et al., Fast
+ * For diffusion, a band's width grows like the square root of f, so few points are computed by
+ * single steps. The candidate contains f for each level. Narrow bands leave a GPU idle, because
+ * launches wait for each other: therefore the bands of both sides of an axis share a box, with
+ * their outer halves adjacent, and those of different axes run concurrently. All parts are plans
+ * made through stn_subplan, so the strategy serves host and GPU. After Z. Ahmad et al., Fast
  * Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic
  * case. */
 #include <math.h>
@@ -39,8 +39,8 @@ typedef struct aperiodic_state {
     tree tree;
 } aperiodic_state;
 
-/* A candidate and the cost found with it, kept because computing the cost again would take as long.
- */
+/* A candidate and the cost found with it; computing the cost again would take as long as the
+ * search. */
 typedef struct choice {
     levels levels;
     float seconds, passes, launches, rounds; /* as in the division */
