@@ -61,7 +61,7 @@ static void *thread_main(void *user) {
     return NULL;
 }
 
-/* One process with all its threads; the exit code is the number of wrong results. */
+/* One process with all its threads; the exit code is 0 if all results were right. */
 static int process_main(const char *folder, const char *counters, int go) {
     process in = {.counters = counters};
     char byte;
