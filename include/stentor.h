@@ -35,9 +35,9 @@
  *            release up to that of the library.
  *   Errors   Every call that can fail returns a stn_status and takes a pointer to the caller's
  *            stn_error, or NULL, for a one-sentence message: what is wrong, where, what to do.
- *            After a failure output parameters are NULL or untouched, arrays may be undefined where
- *            an execution says so, and nothing leaks. The library never prints, aborts or keeps
- *            global state (except MPI's, if stn_team_create_mpi initialises MPI).
+ *            After a failure output parameters are NULL or untouched, output arrays may be
+ *            undefined (see the executing functions), and nothing leaks. The library never prints,
+ *            aborts or keeps global state (except MPI's, if stn_team_create_mpi initialises it).
  *   Threads  Different objects may be used from different threads. Several threads may create plans
  *            of one stn_context at once. A stn_stencil is immutable. One stn_plan may be executed
  *            from several threads at once only with separate workspaces (stn_plan_execute_with);
@@ -124,7 +124,7 @@ typedef struct stn_error {
 
 typedef enum stn_log_level { STN_LOG_DEBUG, STN_LOG_INFO, STN_LOG_WARNING, STN_LOG_ERROR } stn_log_level;
 
-/* Receives log messages. May be called from any thread that is inside a call on the context. */
+/* Receives log messages until stn_context_destroy returns, from any threads, several at once. */
 typedef void (*stn_log_fn)(void *user, stn_log_level level, const char *message);
 
 /* Receives the number of steps done and the total. For transforms, layers and strategies that
@@ -254,10 +254,10 @@ STN_API size_t stn_stencil_tap_count(const stn_stencil *stencil);
 STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
 /* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o).
- * If it is above 1, long periodic runs grow without bound; between other sides they may (see
- * lasting_growth at stn_plan_describe). The symbol is sampled densely and refined around the
- * largest sample, to about 1e-6. If a stencil is too wide to be sampled in seconds, the result is
- * an upper bound: the sum of |weights|. */
+ * If it is above 1, a long run grows without bound if all sides are periodic, and may with other
+ * boundaries (see lasting_growth at stn_plan_describe). The symbol is sampled densely and refined
+ * around the largest sample, to about 1e-6. If a stencil is too wide to be sampled in seconds, the
+ * result is an upper bound: the sum of |weights|. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */

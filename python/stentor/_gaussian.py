@@ -17,7 +17,7 @@ from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
-LONGEST = 1024  # radius in points below which cached calls are found by their weights
+LONGEST = 1024  # with a smaller radius, calls are cached by weights, not by sigma and truncate
 Numbers = Union[float, Sequence[float]]
 
 
@@ -31,8 +31,8 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     """A Gaussian of sum 1, or its derivative of an order, at -radius .. radius.
 
     The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
-    exponential; p starts as 1. The exponential is computed as scipy does, to the last bit, since
-    sums of whole numbers are truncated."""
+    exponential; p starts as 1. The exponential is computed as scipy does, to the last bit: integer
+    results are truncated, so a difference of one bit could change them by 1."""
     bell = np.exp(-0.5 / (sigma * sigma) * _squares(radius))
     bell /= np.add.reduce(bell)
     if order == 0:
@@ -117,7 +117,8 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
 
 
 def _one_line(sigma: Any, order: Any, truncate: Any) -> Optional[np.ndarray]:
-    """The weights along all axes, in the order of the taps, of plain arguments that are valid."""
+    """The weights of every axis, in the order of the taps; None if an argument is invalid, or is no
+    Python number."""
     if type(sigma) not in (int, float) or type(order) is not int or type(truncate) not in (int, float):
         return None
     if not (1e-15 < sigma < np.inf and 0 <= order <= ORDERS and 0 <= truncate * sigma < LONGEST):
