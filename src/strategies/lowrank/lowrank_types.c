@@ -37,13 +37,14 @@ static bool needs_full_precision(const stn_task *task) {
 }
 
 int lowrank_products(const stn_task *task, int launches) {
+    const double all = (double)launches * (double)task->snapshots;
     if (task->dtype == STN_F64) return 1;
     if (task->dtype == STN_F32 && needs_full_precision(task)) return 3;
     /* Factors of every weight, and roundings of an element in one launch. */
     int factors = task->rank > 1 ? 2 : 1;
-    bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
+    bool coarse = all * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
-    double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? launches * ELEMENT_ERROR : 0);
+    double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? all * ELEMENT_ERROR : 0);
     return task->tolerance < elements ? 3 : coarse ? 1 : 2;
 }
 

@@ -19,7 +19,8 @@ void lowrank_store(const stn_task *task, stn_search_cache_kind kind, const doubl
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 
-/* Tensor-core products for one product of an element and a weight, in a run of `launches` launches.
+/* Tensor-core products for one product of an element and a weight, with `launches` launches between
+ * two snapshots, or in a run without them.
  * f64: 1. f32: 3, of upper and lower parts of both factors, with f32's error. f16: 2, with weights
  * in two parts. Fewer if the task's tolerance permits. Errors from rounding elements to 11 bits are
  * random and hardly accumulate, except in 3D, where terms and launches are many and the rows of a

@@ -4,6 +4,7 @@
 
 #include "../common/tasks.h"
 #include "plan/error_bound.h"
+#include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/plane/term_pattern.h"
 
 /* The number of terms of `fused` steps; checks their residual. */
@@ -257,4 +258,15 @@ Test(terms, amplification_of_first_product_rounding) {
                   measured);
         lowrank_terms_clear(&terms);
     }
+}
+
+Test(terms, products_suffice_for_all_snapshots) {
+    stn_task task = task_of_name("heat-2d");
+    task.dtype = STN_F16, task.tolerance = 2e-2;
+    const int few = lowrank_products(&task, 1), many = lowrank_products(&task, 100);
+    cr_expect_eq(few, 1);
+    cr_expect_eq(many, 2);
+    task.snapshots = 100;
+    cr_expect_eq(lowrank_products(&task, 1), many);
+    stn_task_clear(&task);
 }

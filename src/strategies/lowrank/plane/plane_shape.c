@@ -102,7 +102,7 @@ int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int 
 double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
     double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
     double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
-    return fmax(task->tolerance / entries, rounding) / shape->launches;
+    return fmax(task->tolerance / entries, rounding) / (shape->launches * (double)task->snapshots);
 }
 
 /* Blocks of 8 rows or columns that a tile of `size` points depends on; the window begins `lead`
