@@ -6,7 +6,6 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_cost_model.h"
@@ -182,7 +181,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &shape)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
-        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bound(s->task)) continue;
+        if (!sparse_is_accurate(s->task, &shape, ERROR_MARGIN)) continue;
         insert(s, shape);
         break;
     }
@@ -249,7 +248,7 @@ static bool search_split(search *s, int most_fused, bool split, bool *good) {
     *good = split || s->spectrum.count || sparse_spectrum_make(s->task, &s->spectrum);
     if (*good) search_all(s, most_fused);
     *good = *good && add_all_errors(s);
-    for (size_t i = 0; i < s->count; i++) any = any || sparse_error(&s->best[i]) <= stn_error_bound(s->task);
+    for (size_t i = 0; i < s->count; i++) any = any || sparse_is_accurate(s->task, &s->best[i], 1);
     return any;
 }
 
