@@ -49,8 +49,8 @@ double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int
            machine->launch_seconds;
 }
 
-/* The source of level 1 begins with a masked copy of the caller's source, or with a copy if that was
- * masked when it was widened; a higher level begins with a copy of the source below. */
+/* The source of level 1 begins with a masked copy of the caller's source, or with a copy if that
+ * was masked when it was widened; a higher level begins with a copy of the source below. */
 static bool is_used(const sourced_state *state, sourced_operation operation) {
     if (operation == SOURCED_COPY) return state->levels > (state->widened ? 1 : 2);
     return operation != SOURCED_MASK || state->levels > 1 || state->widened;

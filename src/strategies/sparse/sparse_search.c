@@ -240,8 +240,8 @@ double sparse_least_seconds(const stn_task *task, const stn_machine *machine) {
     return least;
 }
 
-/* Searches shapes with split elements, or those without. Returns whether any of them is within the error
- * bound; *good becomes false out of memory. */
+/* Searches shapes with split elements, or those without. Returns whether any of them is within the
+ * error bound; *good becomes false out of memory. */
 static bool search_split(search *s, int most_fused, bool split, bool *good) {
     bool any = false;
     s->split = split, s->count = 0, s->faces_fused = 0;

@@ -44,8 +44,8 @@ typedef struct sparse_shape {
     /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
     float rounding;
     float noise; /* predicted error of rounding elements: rounding_noise.h */
-    /* f32 is computed to its own accuracy: elements are split into two parts of 11 bits too. Only in
-     * 2D, and not with separable terms. */
+    /* f32 is computed to its own accuracy: elements are split into two parts of 11 bits too. Only
+     * in 2D, and not with separable terms. */
     int split;
 } sparse_shape;
 
