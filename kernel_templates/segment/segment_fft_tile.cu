@@ -113,10 +113,9 @@ __device__ __forceinline__ void wait_for_tile() {
 
 // ---- rows
 // Loads the points of butterfly j of the first stage from a row of the grid. Points past a side are
-// folded; code that folds any index is long, so these points go one by one through `line`, the
-// row's place in shared memory.
+// folded.
 __device__ __forceinline__ void load_points(const tile_arguments &a, const tile_position &s, const STORE *row, int j,
-                                            value *line, value (&x)[A]) {
+                                            value (&x)[A]) {
     if (s.inside) {
         const STORE *const first = row + s.x + 2 * j;
 #pragma unroll
@@ -129,12 +128,8 @@ __device__ __forceinline__ void load_points(const tile_arguments &a, const tile_
         for (int r = 0; r < A; r++) x[r] = {at(first + 16 * r), at(first + 16 * r + 1)};
     } else {
         const auto at = [&](long long i) { return widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, a.nx)]); };
-#pragma unroll 1
-        for (int r = 0; r < A; r++) {
-            const long long i = s.x + 2 * (j + 8 * r);
-            line[shared_index<row_line, 0>(j, r)] = {at(i), at(i + 1)};
-        }
-        load_butterfly<row_line, 0>(x, line, j);
+        const long long first = s.x + 2 * j;
+        fill_in_loop(x, [&](int r) { return value{at(first + 16 * r), at(first + 16 * r + 1)}; });
     }
 }
 // The first stage of all rows.
@@ -142,10 +137,9 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_po
 #pragma unroll 1
     for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
-        value *const line = tile + i / 8 * PITCH;
         value x[A];
-        load_points(a, s, s.in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny) * a.in_far[0], j, line, x);
-        forward_butterfly<row_line, 0>(x, line, j, a.row_twiddles);
+        load_points(a, s, s.in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny) * a.in_far[0], j, x);
+        forward_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j, a.row_twiddles);
     }
     __syncthreads();
 }
