@@ -310,9 +310,10 @@ constexpr int planes_at_once() {
 // CHECKED: words may lie outside of the grid. ALL: all words are stored as a whole.
 template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
+    constexpr int AT_ONCE = planes_at_once<CHECKED, ALL>();
     plane_sums sum = {};
     unsigned elements[ROWS] = {};
-#pragma unroll(planes_at_once<CHECKED, ALL>())
+#pragma unroll(AT_ONCE)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
         if (p >= Z_LOW + Z_HIGH) {
