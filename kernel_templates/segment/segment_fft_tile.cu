@@ -96,8 +96,7 @@ __device__ __forceinline__ tile_position find(const tile_arguments &a) {
             y,
             x,
             x >= 0 && x + 2 * N <= a.nx,
-            x > -a.nx && x + 2 * N < 2 * a.nx && a.nx < (1 << 30),
-            SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
+            x > -a.nx && x + 2 * N < 2 * a.nx && a.nx<(1 << 30), SHARES> 1 ? static_cast<int>(cluster_rank()) : 0};
 }
 // The row of the tile that is row i of this block.
 __device__ __forceinline__ int row_of(const tile_position &s, int i) {

@@ -379,8 +379,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
             synchronize<(F > 1)>();
         }
 #pragma unroll 1
-        for (int part = 0; !DIRECT_INPUTS && part < 2; part++)
-            fetch(a, segment + step + part, raw + part * LENGTH, t);
+        for (int part = 0; !DIRECT_INPUTS && part < 2; part++) fetch(a, segment + step + part, raw + part * LENGTH, t);
         if (fetched) {
             convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol);
             store_outputs<true>(a, segment, x, t), store_outputs<false>(a, segment + 1, x, t);
