@@ -91,12 +91,14 @@ __device__ __forceinline__ tile_position find(const tile_arguments &a) {
     const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
                     x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
     const unsigned z = plane - grid * a.planes;
+    const bool near = x > -a.nx && x + 2 * N < 2 * a.nx && a.nx < (1 << 30);
     return {a.in + z * a.in_far[1] + grid * a.in_far[2],
             a.out + z * a.out_far[1] + grid * a.out_far[2],
             y,
             x,
             x >= 0 && x + 2 * N <= a.nx,
-            x > -a.nx && x + 2 * N < 2 * a.nx && a.nx<(1 << 30), SHARES> 1 ? static_cast<int>(cluster_rank()) : 0};
+            near,
+            SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
 }
 // The row of the tile that is row i of this block.
 __device__ __forceinline__ int row_of(const tile_position &s, int i) {
