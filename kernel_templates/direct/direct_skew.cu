@@ -295,12 +295,25 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
     }
 }
 
+// Planes that the marching loop unrolls: UNROLL where all words are stored as a whole. Other loops,
+// which fewer warps run, take longer to compile. They unroll the planes that share partial sums,
+// and two at least, since a thread's registers hold the loads of two planes at most. If SHIFTED, all
+// warps run this loop, and loads of later planes wait for its branches. Only a loop that is unrolled
+// as a whole omits the sums of the first and last planes that are not stored, so these must be few.
+template <bool CHECKED, bool ALL>
+constexpr int planes_at_once() {
+    constexpr bool FEW = SHIFTED ? DEPTH == 1 : CHUNK >= 8 * (DEPTH - 1);
+    constexpr int LEAST = DEPTH > 1 || SHIFTED ? DEPTH : 2;
+    return CHECKED ? 1 : ALL || !FEW || UNROLL < LEAST ? UNROLL : LEAST;
+}
+
 // CHECKED: words may lie outside of the grid. ALL: all words are stored as a whole.
 template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
+    constexpr int AT_ONCE = planes_at_once<CHECKED, ALL>();
     plane_sums sum = {};
     unsigned elements[ROWS] = {};
-#pragma unroll(CHECKED ? 1 : UNROLL)
+#pragma unroll(AT_ONCE)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
         if (p >= Z_LOW + Z_HIGH) {
