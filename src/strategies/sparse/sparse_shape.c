@@ -141,6 +141,13 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_march" : "sparse_tile";
 }
 
+/* Elements of a line's other end, where a chain's unaligned rows wrap; as in unaligned.cuh. */
+static int64_t end_elements(const stn_task *task, const sparse_shape *shape) {
+    if (shape->vector > 1 || task->boundary[2][0].kind != STN_WRAP) return 0;
+    const int64_t reach = stn_max(sparse_reach(task, shape, 2, 0), sparse_reach(task, shape, 2, 1));
+    return task->dtype == STN_F16 ? (reach + 3) / 2 * 2 : reach;
+}
+
 /* Same layout as the kernels' stages; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
@@ -156,6 +163,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         /* With two windows, neighbouring lanes read every second line. */
         const int64_t period = 128 / sparse_windows(task, shape);
         banks /= sparse_windows(task, shape);
+        columns += end_elements(task, shape);
         return (size_t)(CHUNK * (stn_round_up(columns - banks, period / size) + banks) * size);
     }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
