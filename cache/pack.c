@@ -212,7 +212,7 @@ struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
     size_t count;
-    int ptx_sm;       /* Kernels for other architectures that have cubins lose their PTX; 0: none. */
+    int ptx_sm;       /* Kernels for other architectures with cubins lose their PTX; 0: none. */
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
