@@ -63,8 +63,15 @@ __device__ __forceinline__ long long find_source(const tile_arguments &a, const 
     constexpr bool Z_LIKE_X = Z_SIDE_LOW == X_SIDE_LOW && Z_SIDE_HIGH == X_SIDE_HIGH,
                    Y_LIKE_X = Y_SIDE_LOW == X_SIDE_LOW && Y_SIDE_HIGH == X_SIDE_HIGH;
     const bool z = i < N3, y = !z && i < N3 + N1;
-    const long long at = z ? s.z + i : y ? s.y + i - N3 : s.x + i - N3 - N1, n = z ? a.n[0] : y ? a.n[1] : a.n[2],
-                    far = z ? a.in_far[0] : y ? a.in_far[1] : 1;
+    const long long at = z   ? s.z + i
+                         : y ? s.y + i - N3
+                             : s.x + i - N3 - N1,
+                    n = z   ? a.n[0]
+                        : y ? a.n[1]
+                            : a.n[2],
+                    far = z   ? a.in_far[0]
+                          : y ? a.in_far[1]
+                              : 1;
     folded to;
     if (!Z_LIKE_X && z)
         to = extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(at, n);
