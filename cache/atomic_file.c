@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-enum { TOUCH_SECONDS = 60 };
+enum { TOUCH_SECONDS = 60 }; /* The time of last use is updated if it is older than this. */
 
 static bool write_all(int fd, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {

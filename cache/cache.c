@@ -186,8 +186,8 @@ bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
     return result == STN_OK;
 }
 
-/* Does this file's header name the source key? Only the entry's checksum, when it is read, says
- * whether that is true. */
+/* Whether this file's header contains the source key. The header may be damaged: the checksum of
+ * the entry is verified when the entry is read. */
 static bool is_of_source(int sub, const char *name, const stn_key *source, struct stat *status) {
     unsigned char header[STN_ENTRY_HEADER];
     const int file = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);

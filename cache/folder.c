@@ -96,7 +96,7 @@ static int make_path(const stn_folder *folder) {
 }
 
 /* Checks owner and mode of an opened folder; closes it if it is not trusted. */
-static int trust(stn_folder *folder, int fd, const char *name) {
+static int check_trusted(stn_folder *folder, int fd, const char *name) {
     struct stat status;
     const char *why = fstat(fd, &status) ? strerror(errno) : stn_folder_distrust(folder, &status);
     if (!why) return fd;
@@ -136,7 +136,7 @@ int stn_folder_open(stn_folder *folder, bool create) {
         if (make_path(folder)) return refuse(folder, "", errno);
         fd = open(folder->path, flags(folder));
     }
-    return fd < 0 ? refuse(folder, "", errno) : trust(folder, fd, "");
+    return fd < 0 ? refuse(folder, "", errno) : check_trusted(folder, fd, "");
 }
 
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create) {
@@ -149,7 +149,7 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
         fd = openat(root, name, flags(folder));
         if (fd < 0 && errno == ENOENT) return -1;
     }
-    return fd < 0 ? refuse(folder, name, errno) : trust(folder, fd, name);
+    return fd < 0 ? refuse(folder, name, errno) : check_trusted(folder, fd, name);
 }
 
 int stn_folder_open_at(stn_folder *folder, const char *sub, bool create) {

@@ -32,9 +32,9 @@ typedef struct cost {
     double seconds, per_fma; /* per_fma: additional seconds for each unrolled multiplication */
 } cost;
 
-/* The first row that matches applies. Seconds of NVRTC 13.0 for sm_90 on one core of an H200's
- * host, that of direct_any when compiled together with others; other CPUs differ by a factor of up
- * to two. */
+/* The first row that matches a kernel applies. Measured seconds of NVRTC 13.0 for sm_90 on one core
+ * of an H200's host, those of direct_any while other kernels are compiled; other CPUs differ by a
+ * factor of up to two. */
 static const cost costs[] = {{"direct_any", "", 0.15, 0},
                              {"direct_gather", "", 0.16, 0},
                              {"direct_skew", "", 0.2, 1.3e-3},
@@ -75,7 +75,7 @@ static bool folds(const char *params, const char *side) {
 
 /* The number of unrolled multiplications in the loop body of direct_time_tile. Opposite taps of an
  * axis with mirrored weights share one multiplication. */
-static double unrolled_turn(const char *params) {
+static double unrolled_time_tile(const char *params) {
     const double taps = value_of(params, " NTAPS = ") / (value_of(params, " MIRROR_X = ") > 0 ? 1.5 : 1) /
                         (value_of(params, " MIRROR_Z = ") > 0 ? 1.5 : 1);
     const double copies = folds(params, " Z_SIDE_LOW = ") || folds(params, " Z_SIDE_HIGH = ") ? 3 : 1;
@@ -83,9 +83,9 @@ static double unrolled_turn(const char *params) {
            copies;
 }
 
-/* Unrolled multiplications of faces_tile, whose code is made for each tiled axis. What else is
- * compiled for an axis takes as long as 200 multiplications; sums of separable weights halve their
- * number. */
+/* Unrolled multiplications of faces_tile, which has code for each tiled axis. The rest of an axis's
+ * code takes as long to compile as 200 multiplications; separable weights halve the number of
+ * multiplications. */
 static double unrolled_faces(const char *params, double all) {
     const char *tiled = strstr(params, " TILED[3] = {");
     int axes = 0;
@@ -93,13 +93,13 @@ static double unrolled_faces(const char *params, double all) {
     return axes * (200 + all / (value_of(params, " SEPARABLE = ") > 0 ? 2 : 1));
 }
 
-/* Unrolled multiplications of a thread's loop body. direct_tile has less code without a loop over
- * columns (0), or if all blocks are at edges along x (2); its time grows no further near 1000. */
+/* Unrolled multiplications of a thread's loop body. direct_tile has less code if its COLUMN_LOOP is
+ * 0 or 2 than if it is 1; beyond 1000 multiplications its time stays the same. */
 static double unrolled(const char *name, const char *params) {
     static const struct { double base, each; } loops[] = {{0, 0.2}, {100, 1}, {0, 0.6}};
     const double taps = value_of(params, " NTAPS = "), all = taps * value_of(params, " ROWS = ");
     if (!strcmp(name, "direct_time_line")) return taps;
-    if (!strcmp(name, "direct_time_tile")) return unrolled_turn(params);
+    if (!strcmp(name, "direct_time_tile")) return unrolled_time_tile(params);
     if (!strcmp(name, "faces_tile")) return unrolled_faces(params, all * value_of(params, " POINTS = "));
     const double body = all * value_of(params, " VECTOR = ") * value_of(params, " UNROLL = ");
     if (strcmp(name, "direct_tile") != 0) return body;

@@ -13,8 +13,9 @@ enum { HOST_ALIGNMENT = 256 }; /* as of cudaMalloc and of workspaces */
 static stn_status check_place(const stn_context *context, const char *function, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s needs a context", function);
     if (!context->machine.is_device || context->device) return STN_OK;
-    return stn_fail(error, STN_ERROR_NO_DEVICE, "%s: this context plans for %s, which is not here, and has no memory",
-                    function, context->machine.arch);
+    return stn_fail(error, STN_ERROR_NO_DEVICE,
+                    "%s: this context plans for a GPU of %s, which is not here, so there is no memory", function,
+                    context->machine.arch);
 }
 
 static stn_status check_copy(const stn_context *context, const char *function, const void *to, const void *from,
@@ -33,7 +34,7 @@ stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, 
     if (context->device) return stn_device_alloc(context->device, bytes, pointer, error);
     size_t padded = bytes ? bytes : 1;
     if (padded > SIZE_MAX - HOST_ALIGNMENT) return stn_fail_memory(error, "a grid", bytes);
-    /* Aligned_alloc requires a multiple. */
+    /* The size that aligned_alloc takes is a multiple of the alignment. */
     padded = (padded + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT;
     if (!(*pointer = aligned_alloc(HOST_ALIGNMENT, padded))) return stn_fail_memory(error, "a grid", bytes);
     return STN_OK;

@@ -28,10 +28,9 @@ typedef struct request {
     const char *name, *params;
     stn_key source;           /* the source key */
     double seconds;           /* of compiling; 0: it was stored */
-    stn_compile_batch *batch; /* that lists a missing kernel; NULL: it is compiled now */
-    /* The kernel was added to the batch, and this is returned in its place. */
-    stn_kernel *placeholder;
-    bool only_compile; /* the kernel is loaded later */
+    stn_compile_batch *batch; /* records the kernel if it is missing; NULL: it is compiled now */
+    stn_kernel *placeholder;  /* of a kernel that the batch recorded; returned in its place */
+    bool only_compile;        /* the kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
@@ -151,8 +150,9 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *k
     return status;
 }
 
-/* As use_entry, if an entry was found. If none was, or if the driver refuses it, the kernel stays
- * without code; a refused entry is rejected. Fails only without memory or a working device. */
+/* As use_entry, if an entry was found. An entry that the driver refuses is rejected. Without a
+ * usable entry the kernel stays without code, which is no failure: that is only a lack of memory or
+ * of a working device. */
 static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
@@ -301,7 +301,7 @@ static stn_status make(request *want, stn_kernel *kernel, stn_error *error) {
     stn_error missing = {0};
     STN_TRY(find_stored(want, kernel, error));
     if (is_made(kernel)) return STN_OK;
-    /* Where a compiler is located, the thread that compiles opens it. */
+    /* If there is a compiler, the thread that compiles the batch opens it. */
     if (*stn_context_compiler_identity(want->context) && add_missing(want)) return STN_OK;
     stn_status status = stn_context_compiler(want->context, &compiler, &missing);
     if (status == STN_OK) return add_missing(want) ? STN_OK : compile_once(want, compiler, kernel, error);

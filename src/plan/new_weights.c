@@ -16,7 +16,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     stn_estimate now = {0};
     if (plan->named_strategy && plan->strategy != plan->named_strategy &&
         plan->kind->applies(plan, plan->named_strategy, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the named strategy %s may take them",
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the named strategy %s can use the new weights",
                         plan->named_strategy->name);
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
@@ -57,10 +57,10 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
                                  plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
     stn_status status = STN_OK, first = STN_OK;
-    for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
+    for (int pass = plan->caller_workspace ? 0 : 1; pass < 2; pass++)
         for (size_t i = plan->named_strategy ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
-            if (status == STN_OK && (turn || plan->workspace_size <= available)) return STN_OK;
+            if (status == STN_OK && (pass || plan->workspace_size <= available)) return STN_OK;
             drop_choice(plan);
             if (status == STN_OK || first) continue;
             first = status;

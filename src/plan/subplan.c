@@ -86,11 +86,12 @@ static bool is_within(const stn_ranked *row, stn_rank_limit limit) {
     return row->applies && (!(limit.cost > 0) || stn_estimate_cost(&row->estimate) <= limit.cost);
 }
 
-/* Whether a row that was found under limit `known` also answers a search under `asked`. */
+/* Whether `row`, the result of a search within the limit `known`, is also the result of a search
+ * within the limit `asked`: it is the cheapest of all candidates, or `asked` is no wider. */
 static bool also_answers(const stn_ranked *row, stn_rank_limit known, stn_rank_limit asked) {
-    if (is_within(row, known)) return true; /* the cheapest of all */
-    const bool as_high = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
-    return as_high && (!known.within_bound || asked.within_bound);
+    if (is_within(row, known)) return true;
+    const bool no_higher = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
+    return no_higher && (!known.within_bound || asked.within_bound);
 }
 
 /* Finds the cheapest candidate; false where there is none within the limit. Strategies that
@@ -121,8 +122,8 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     return is_within(row, limit);
 }
 
-/* In general the candidate is known from the parent's estimate. All are ranked only where it cannot
- * be prepared, and where wisdom has times of it. */
+/* In general the parent's estimate has found the candidate already. All candidates are ranked only
+ * if that one cannot be prepared, or if wisdom has times of this work. */
 static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     if (is_generic(name)) {
         stn_ranked row;
@@ -183,7 +184,8 @@ bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine
                                 bool within_bound, stn_estimate *result) {
     const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
     stn_ranked row;
-    /* Where even the cheapest candidate is beyond the limit, all take more than `most` seconds. */
+    /* If the cheapest candidate is above the cost limit, every candidate takes more than `most`
+     * seconds. */
     if (!cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, limit, &row)) return false;
     *result = row.estimate;
     return result->seconds <= most;

@@ -166,10 +166,10 @@ static void end_trials(stn_online *o) {
  * rival's first run, which may include the time of loading its code. */
 static bool is_shorter_than_sample(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
-/* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. Its
- * terms are the rival's first runs; filling and comparing a grid; the rival's first sample; in each
- * round a run and a sample of the current candidate; the rival's samples in further rounds, which
- * take place only if the rival was faster. */
+/* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. The
+ * terms of the sum are: the rival's first runs; filling and comparing a grid; the rival's first
+ * sample; a run and a sample of the current candidate in each round; and the rival's samples in
+ * further rounds, which take place only if it was faster than the current candidate. */
 static double most_seconds(const stn_online *o, const tune_trial *rival) {
     const double run = TUNE_WORST * rival->predicted, sample = fmax(TUNE_SAMPLE_SECONDS, o->seconds);
     const double compare = TUNE_LOAD_SECONDS + 3 * (double)o->grid / o->plan->machine.copy_bandwidth;

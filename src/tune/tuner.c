@@ -119,8 +119,8 @@ static bool recall(stn_plan *plan, const char *strategy) {
  * All candidates have the same input and a check before timing. First samples are compared by their
  * minimum, finalists by their median. The estimate's choice is a finalist more easily. */
 
-/* Candidates estimated at more than this many times the best are not tried, unless best of their
- * strategy. */
+/* A candidate that is estimated at more than this many times the best is not tried, unless it is
+ * the best of its strategy. */
 #define DOMINATED 3.0
 #define TOO_SLOW 2.0  /* A candidate slower than this many times the best gets no more samples. */
 #define FINALIST 1.15 /* Finalists are within this many times the best. */
@@ -139,7 +139,7 @@ typedef struct session {
     double deadline, best;    /* best: the smallest sample so far. */
 } session;
 
-/* The number of rows before the first whose strategy an earlier row has. */
+/* The number of rows before the first repetition of a strategy. */
 static size_t count_distinct_strategies(const stn_ranked *const *rows, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < i; k++)
@@ -340,7 +340,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_request
 void tune_measure(stn_plan *plan, const char *strategy, const tune_request *request) {
     stn_context *context = plan->context;
     if (!context->device || !plan->kind->reference_candidate) {
-        stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
+        stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, because %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
                 : context->machine.is_device ? "the planned GPU is not installed"
                                              : "only plans for GPUs are measured");
