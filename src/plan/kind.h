@@ -1,7 +1,7 @@
 /* A kind of work that plans are made for (stencils, transforms, Fourier layers, systems), as a
  * table of operations. plan/ and tune/ know kinds only by this table, so that a new kind is one
- * more file in kinds/, and one more member of the union in stn_plan. (Exceptions: subplan.c has a
- * key for stencils and one for transforms; snapshots belong to stencils.) */
+ * more file in kinds/, and one more member of the union in stn_plan. (Exceptions: subplans are of
+ * stencils or transforms, and snapshots belong to stencils.) */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
 #include "base/text.h"

@@ -24,62 +24,20 @@ static stn_ranked rank(const stn_kind *kind, const void *work, const stn_machine
 }
 
 /* Appends the properties that differ between the machines of one context, or that measuring
- * changes, and the name of the strategy. */
-static void put_machine(const stn_machine *machine, const char *name, stn_text *key) {
-    const double numbers[] = {machine->is_device, machine->present,         machine->sm,
-                              machine->threads,   machine->multiprocessors, machine->copy_bandwidth,
-                              machine->clock,     machine->launch_seconds};
+ * changes, and the kind of work and the strategy's name. */
+static void put_search(const stn_kind *kind, const stn_machine *machine, const char *name, stn_text *key) {
+    const double numbers[] = {kind == stn_kinds[STN_KIND_FFT],
+                              machine->is_device,
+                              machine->present,
+                              machine->sm,
+                              machine->threads,
+                              machine->multiprocessors,
+                              machine->copy_bandwidth,
+                              machine->clock,
+                              machine->launch_seconds};
     stn_text_append(key, (const char *)numbers, sizeof numbers);
     stn_text_append(key, (const char *)machine->flops, sizeof machine->flops);
     stn_text_printf(key, "%s", name ? name : "auto");
-}
-
-static void put_task(const stn_task *task, stn_text *key) {
-    const int64_t numbers[] = {STN_KIND_STENCIL,
-                               task->rank,
-                               task->dtype,
-                               task->in_element,
-                               task->out_element,
-                               task->normalized,
-                               task->batch,
-                               task->in_batch_stride,
-                               task->out_batch_stride,
-                               (int64_t)task->steps,
-                               (int64_t)task->snapshots,
-                               task->snapshot_stride,
-                               task->source,
-                               task->source_batch_stride,
-                               task->sum,
-                               task->local,
-                               task->in_place,
-                               task->alignment};
-    double values[8] = {task->tolerance, task->divisor};
-    stn_text_append(key, (const char *)numbers, sizeof numbers);
-    for (int side = 0; side < 6; side++) {
-        const stn_boundary *b = &task->boundary[side / 2][side % 2];
-        stn_text_append(key, (const char *)&b->kind, sizeof b->kind);
-        values[2 + side] = b->value;
-    }
-    stn_text_append(key, (const char *)values, sizeof values);
-    stn_text_append(key, (const char *)task->n, sizeof task->n);
-    stn_text_append(key, (const char *)task->in_stride, sizeof task->in_stride);
-    stn_text_append(key, (const char *)task->out_stride, sizeof task->out_stride);
-    stn_text_append(key, (const char *)task->source_stride, sizeof task->source_stride);
-    stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-}
-
-static void put_fft(const stn_fft *fft, stn_text *key) {
-    const int64_t numbers[] = {STN_KIND_FFT,  fft->kind,     fft->inverse,         fft->rank,     fft->dtype,
-                               fft->batch,    fft->in.real,  fft->in.batch_stride, fft->out.real, fft->out.batch_stride,
-                               fft->in_place, fft->f16_sums, fft->alignment};
-    stn_text_append(key, (const char *)numbers, sizeof numbers);
-    stn_text_append(key, (const char *)&fft->scale, sizeof fft->scale);
-    stn_text_append(key, (const char *)fft->n, sizeof fft->n);
-    for (int out = 0; out < 2; out++) {
-        const stn_fft_side *side = out ? &fft->out : &fft->in;
-        stn_text_append(key, (const char *)side->n, sizeof side->n);
-        stn_text_append(key, (const char *)side->stride, sizeof side->stride);
-    }
 }
 
 static bool is_within(const stn_ranked *row, stn_rank_limit limit) {
@@ -105,10 +63,10 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     } known;
     stn_text key = STN_TEXT_EMPTY;
     if (kind == stn_kinds[STN_KIND_STENCIL])
-        put_task(work, &key);
+        stn_task_key(work, &key);
     else
-        put_fft(work, &key);
-    put_machine(machine, name, &key);
+        stn_fft_key(work, &key);
+    put_search(kind, machine, name, &key);
     stn_search_cache *searches = key.failed ? NULL : machine->searches;
     if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
         !also_answers(&known.row, known.limit, limit)) {
