@@ -76,8 +76,7 @@ stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error)
 
 #define POLL_SECONDS 5e-4 /* between two polls of the GPU */
 
-/* cancels: a progress function that cancels ends the wait. */
-static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
     for (;;) {
         bool reached;
         STN_TRY(stn_timer_reached(timer, &reached, error));
@@ -89,10 +88,6 @@ static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn
     }
 }
 
-stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error) {
-    return wait_for(timer, watch, false, error);
-}
-
 stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn_progress_fn progress, void *user,
                                          stn_error *error) {
     stn_watch watch;
@@ -101,7 +96,7 @@ stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn
     stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
     STN_TRY(stn_timer_create(context->device, &timer, error));
     stn_status status = stn_timer_mark(timer, stream, error);
-    if (status == STN_OK) status = wait_for(timer, &watch, true, error);
+    if (status == STN_OK) status = stn_stream_wait(timer, &watch, true, error);
     stn_timer_destroy(timer);
     return status;
 }

@@ -110,16 +110,6 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
     return status;
 }
 
-/* Loads a kernel that was made without loading it; under the context's lock, since several threads
- * may ask for it. */
-static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
-    stn_status status = STN_OK;
-    pthread_mutex_lock(&context->lock);
-    if (!kernel->module) status = load(context, kernel, error);
-    pthread_mutex_unlock(&context->lock);
-    return status;
-}
-
 /* A kernel without code; NULL when out of memory. */
 static stn_kernel *new_kernel(const request *want) {
     stn_kernel *made = calloc(1, sizeof *made);
@@ -242,7 +232,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !is_made(kernel) && !is_cancelled(want))
         status = compile(want, compiler, &key, &entry, error);
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
     if (status == STN_OK && entry.metadata) status = use_entry(want, &entry, kernel, error);
     return status;
 }
@@ -377,13 +367,6 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
     set->count = 0;
 }
 
-/* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during
- * a stream capture; but the caller has just loaded a kernel, which is not allowed then either. */
-static void unload_some(stn_context *context) {
-    if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
-        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
-}
-
 /* ---- public ---------------------------------------------------------------------------------- */
 
 stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *params, stn_kernel **kernel,
@@ -401,12 +384,18 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
         return STN_OK;
     }
     hold(set, found);
-    STN_TRY(load_compiled(context, found, error));
+    stn_status status = STN_OK;
+    /* A kernel that was compiled ahead is not loaded yet, and several threads may ask for it. */
+    pthread_mutex_lock(&context->lock);
+    if (!found->module) status = load(context, found, error);
+    pthread_mutex_unlock(&context->lock);
+    if (status != STN_OK) return status;
     *kernel = found;
     if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
-    else
-        unload_some(context);
+    else if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
+        /* The wait is not allowed during a stream capture, but nor is loading a kernel. */
+        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
     return STN_OK;
 }
 

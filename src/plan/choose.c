@@ -54,8 +54,14 @@ double stn_estimate_cost(const stn_estimate *estimate) {
            (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
-/* Inserts a row by predicted cost; strategies that do not apply come last. In a full ranking, the
- * last row is dropped. */
+/* In a full ranking, the last row is dropped. */
+static void insert_row(stn_plan *plan, size_t index, const stn_ranked *row) {
+    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
+    memmove(plan->ranking + index + 1, plan->ranking + index, (plan->ranked - 1 - index) * sizeof *row);
+    plan->ranking[index] = *row;
+}
+
+/* Inserts a row by predicted cost; strategies that do not apply come last. */
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     size_t index = plan->ranked;
     while (index > 0) {
@@ -66,11 +72,7 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
         if (!before->applies && !entry->applies) break;
         index--;
     }
-    if (index == STN_PLAN_RANKING) return;
-    size_t kept = plan->ranked < STN_PLAN_RANKING ? plan->ranked : STN_PLAN_RANKING - 1;
-    memmove(plan->ranking + index + 1, plan->ranking + index, (kept - index) * sizeof *plan->ranking);
-    plan->ranking[index] = *entry;
-    plan->ranked = kept + 1;
+    if (index < STN_PLAN_RANKING) insert_row(plan, index, entry);
 }
 
 /* If no candidate of any strategy is within the error bound, candidates are admitted up to this
@@ -119,12 +121,6 @@ static void set_time_limit(stn_plan *plan, double limit) {
     plan->machine.time_limit = most < INFINITY ? most : 0;
 }
 
-/* Whether no candidate of the strategy can become the first row. */
-static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
-    return strategy->least_seconds && plan->machine.time_limit > 0 &&
-           stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
-}
-
 /* Ranks candidates, and returns the least error of the rejected ones.
  *     name           of a strategy; NULL: all
  *     most           candidates of each strategy
@@ -143,7 +139,9 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
             if (!is_named(name, strategy)) continue;
             if (best && (comes_last != (pass == 1) || errors[i] > allowed_error)) continue;
             if (best) set_time_limit(plan, limit);
-            if (is_dominated(plan, strategy)) continue;
+            if (comes_last && plan->machine.time_limit > 0 &&
+                stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy)))
+                continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
@@ -299,10 +297,7 @@ static bool prepare_generic(stn_plan *plan, const stn_error *why) {
         stn_plan_unprepare(plan);
         return false;
     }
-    /* In a full ranking, the last row is dropped. */
-    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
-    memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof generic);
-    plan->ranking[0] = generic;
+    insert_row(plan, 0, &generic);
     plan->chosen = STN_CHOSEN_AS_LAST_RESORT;
     stn_log(&plan->context->logger, STN_LOG_WARNING, "the generic kernel runs, which is slower: %s", why->message);
     return true;

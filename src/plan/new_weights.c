@@ -30,7 +30,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
 }
 
 /* Chooses and prepares a candidate of the strategy `name` (NULL: the cheapest). The plan has no
- * state before the call, and none after a failure. */
+ * state before the call. */
 static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error) {
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
@@ -38,16 +38,9 @@ static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error
     plan->ranked = 0;
     plan->chosen = STN_CHOSEN_BY_ESTIMATE;
     plan->workspace_size = 0;
-    stn_status status = stn_plan_choose(plan, &options, error);
-    if (status == STN_OK) status = stn_plan_prepare(plan, error);
-    if (status == STN_OK) status = stn_snapshots_prepare(plan, error);
-    return status;
-}
-
-static void drop_choice(stn_plan *plan) {
-    stn_plan_destroy(plan->later_snapshots);
-    plan->later_snapshots = NULL;
-    if (plan->strategy) stn_plan_unprepare(plan);
+    STN_TRY(stn_plan_choose(plan, &options, error));
+    STN_TRY(stn_plan_prepare(plan, error));
+    return stn_snapshots_prepare(plan, error);
 }
 
 /* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
@@ -61,7 +54,9 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
         for (size_t i = plan->named_strategy ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
             if (status == STN_OK && (pass || plan->workspace_size <= available)) return STN_OK;
-            drop_choice(plan);
+            stn_plan_destroy(plan->later_snapshots);
+            plan->later_snapshots = NULL;
+            if (plan->strategy) stn_plan_unprepare(plan);
             if (status == STN_OK || first) continue;
             first = status;
             if (error) *error = why;

@@ -52,7 +52,7 @@ static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint
     if (plan->context->device) {
         STN_TRY(stn_timer_create(plan->context->device, &timer, error));
         status = stn_timer_mark(timer, run->stream, error);
-        if (status == STN_OK) status = stn_stream_wait(timer, watch, error);
+        if (status == STN_OK) status = stn_stream_wait(timer, watch, false, error);
         stn_timer_destroy(timer);
     }
     watch->base = watch->done = number * plan->task.steps;
@@ -88,16 +88,11 @@ static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_erro
     return run_all(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
-/* A stack is several runs, so it has no parts. */
-static bool has_parts(const stn_plan *plan) {
-    return !plan->estimate_only && !plan->kind->shape(plan).stack && plan->strategy->launches &&
-           plan->strategy->execute_part;
-}
-
 uint64_t stn_plan_launches(stn_plan *plan) {
     if (plan->online) return plan->kind->tuner->online_chunks(plan);
     const stn_plan *runs = stn_first_result_next(plan, false, NULL);
-    return has_parts(runs) ? runs->strategy->launches(runs) : 1;
+    const bool is_one_part = runs->estimate_only || runs->kind->shape(runs).stack || !runs->strategy->execute_part;
+    return is_one_part ? 1 : runs->strategy->launches(runs);
 }
 
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
@@ -161,11 +156,11 @@ static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run
         STN_TRY(stn_timer_mark(c->timer[number % 2], run->stream, error));
         first = ends[number % 2] = first + count;
         if (!number) continue;
-        STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, error));
+        STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, false, error));
         stn_watch_set_done(watch, ends[1 - number % 2], c->launches);
         adapt(c);
     }
-    return number ? stn_stream_wait(c->timer[1 - number % 2], watch, error) : STN_OK;
+    return number ? stn_stream_wait(c->timer[1 - number % 2], watch, false, error) : STN_OK;
 }
 
 static stn_status run_device(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {

@@ -64,9 +64,9 @@ typedef struct tune_trial {
 /* Lists rows of the plan's ranking that are to be tried, at most `most`, in two parts, both sorted
  * by estimate: first the best row of all and the best row of each strategy except `except`, up to
  * first_limit times the best estimate; then all other rows, up to other_limit times the best
- * estimate. Returns the number of rows. */
+ * estimate. Returns the number of rows; *first_part: of those in the first part. */
 size_t tune_select(const stn_plan *plan, const stn_strategy *except, double first_limit, double other_limit,
-                   size_t most, const stn_ranked **rows);
+                   size_t most, const stn_ranked **rows, size_t *first_part);
 
 /* Makes the kernels, the grids with random content, and the timer. After a failure there is nothing
  * to close. */
