@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "cache/entry.h"
 #include "cache/folder.h"
 #include "cache/pack.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -107,9 +106,8 @@ static stn_status take_weights(stn_plan *plan, size_t count, const double *weigh
     if (status == STN_OK && plan->online) status = plan->kind->tuner->online_set_weights(plan, count, weights, &why);
     if (status == STN_OK) return STN_OK;
     if (is_refusal(status)) {
-        char reason[sizeof why.message];
-        memcpy(reason, why.message, sizeof reason);
-        status = choose_again(plan, count, weights, reason, &why);
+        const stn_error refusal = why;
+        status = choose_again(plan, count, weights, refusal.message, &why);
         if (status == STN_OK) return STN_OK;
     }
     if (taken) { /* back to the old weights */

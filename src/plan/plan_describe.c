@@ -1,6 +1,5 @@
 /* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability; and
  * reading its kernels. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"

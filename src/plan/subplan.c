@@ -101,17 +101,15 @@ static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
                         const char *name, bool may_be_chunked, stn_plan **result, stn_error *error) {
-    stn_plan *plan;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
+    STN_TRY(stn_plan_copy(parent, kind, work, steps, result, error));
+    stn_plan *plan = *result;
     plan->may_be_chunked = may_be_chunked;
     plan->kernels = parent->kernels;
     plan->is_subplan = true;
-    stn_status status = choose(plan, name, error);
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
+    const stn_status status = choose(plan, name, error);
+    if (status == STN_OK) return STN_OK;
+    stn_plan_destroy(plan);
+    *result = NULL;
     return status;
 }
 

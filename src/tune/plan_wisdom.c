@@ -3,7 +3,6 @@
 #include "tune/plan_wisdom.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
