@@ -446,7 +446,10 @@ typedef enum stn_plan_mode {
 
 typedef struct stn_plan_options {
     size_t struct_size;
-    const char *strategy; /* NULL or "auto": the cheapest; else "host", "direct", ... */
+    /* NULL or "auto": the cheapest; else "host", "direct", ... A named strategy also makes a plan
+     * whose predicted error exceeds the error bound if it has no better one; stn_plan_describe
+     * reports this. */
+    const char *strategy;
     /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int no_auto_workspace;
     int tune; /* non-zero: the same as mode = STN_MODE_MEASURE; ignored if mode is not 0 */

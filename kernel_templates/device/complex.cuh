@@ -36,6 +36,20 @@ __device__ __forceinline__ complex<T> minus_i(complex<T> a) {  // -i a
     return {a.im, -a.re};
 }
 
+// x[r] = point(r) for all r, in a loop that is not unrolled: for long code that is rarely run.
+template <int R, class T, class POINT>
+__device__ __forceinline__ void fill_in_loop(complex<T> (&x)[R], const POINT &point) {
+#pragma unroll
+    for (int r = 0; r < R; r++) x[r] = {T(0), T(0)};
+#pragma unroll 1
+    for (int i = 0; i < R; i++) {
+        const complex<T> last = point(i);
+#pragma unroll
+        for (int r = 0; r + 1 < R; r++) x[r] = x[r + 1];
+        x[R - 1] = last;
+    }
+}
+
 // ---- loads and stores of a complex number in global memory, one access each
 __device__ __forceinline__ complex<double> load_pair(const double *from) {
     double v[2];

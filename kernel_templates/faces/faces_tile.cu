@@ -59,25 +59,44 @@ struct patch_taps {
 };
 constexpr patch_taps PATCH{};
 
+// Whether the taps of all planes have the same offsets along y and x, in the same order. The planes
+// are then a loop that is not unrolled, if the code of all of them would be long.
+constexpr int PLANE_COUNT = Z_LOW + Z_HIGH + 1;
+constexpr bool planes_are_alike() {
+    const int each = NTAPS / PLANE_COUNT;
+    if (PLANE_COUNT == 1 || NTAPS % PLANE_COUNT) return false;
+    for (int k = 0; k < NTAPS; k++)
+        if (TAP_Z[k] != k / each - Z_LOW || TAP_Y[k] != TAP_Y[k % each] || TAP_X[k] != TAP_X[k % each]) return false;
+    return true;
+}
+constexpr bool LOOP_OF_PLANES = PATCH.count * POINTS > 200 && planes_are_alike();
+
 // next = the patch one step later; the patch's first point is at `cells`.
 template <int AXIS>
 __device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *cells, const patch &own, patch &next) {
+    constexpr int UNROLLED = LOOP_OF_PLANES ? PATCH.count / PLANE_COUNT : PATCH.count;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int v = 0; v < POINTS; v++) next[r][v] = 0;
+#pragma unroll 1
+    for (int plane = 0; plane < (LOOP_OF_PLANES ? PLANE_COUNT : 1); plane++) {
+        const REAL *const weights = a.weight + plane * (NTAPS / PLANE_COUNT);
+        const REAL *const from = cells + plane * box<AXIS>::offset(1, 0, 0);
 #pragma unroll
-    for (int n = 0; n < PATCH.count; n++) {
-        const int k = PATCH.tap[n], r = PATCH.row[n], i = r + TAP_Y[k], dx = TAP_X[k];
-        const bool inside = TAP_Z[k] == 0 && i >= 0 && i < ROWS;
-        const REAL weight = a.weight[k], *const row = cells + box<AXIS>::offset(TAP_Z[k], i, 0);
-        const auto point = [&](int column) {
-            const bool mine = inside && column >= 0 && column < POINTS;
-            return mine ? own[mine ? i : 0][mine ? column : 0] : row[box<AXIS>::offset(0, 0, column)];
-        };
+        for (int n = 0; n < UNROLLED; n++) {
+            const int k = PATCH.tap[n], r = PATCH.row[n], i = r + TAP_Y[k], dx = TAP_X[k];
+            // With Z_REACH the points of all patches are in shared memory.
+            const bool inside = !LOOP_OF_PLANES && TAP_Z[k] == 0 && i >= 0 && i < ROWS;
+            const REAL weight = weights[k], *const row = from + box<AXIS>::offset(TAP_Z[k], i, 0);
+            const auto point = [&](int column) {
+                const bool mine = inside && column >= 0 && column < POINTS;
+                return mine ? own[mine ? i : 0][mine ? column : 0] : row[box<AXIS>::offset(0, 0, column)];
+            };
 #pragma unroll
-        for (int v = 0; v < POINTS; v++)
-            next[r][v] += weight * (MIRROR_X && dx ? point(v + dx) + point(v - dx) : point(v + dx));
+            for (int v = 0; v < POINTS; v++)
+                next[r][v] += weight * (MIRROR_X && dx ? point(v + dx) + point(v - dx) : point(v + dx));
+        }
     }
 }
 

@@ -82,7 +82,8 @@ struct tile_position {
     const STORE *in;  // The plane.
     STORE *out;
     long long y, x;  // Of the tile's first input.
-    bool inside;
+    // Columns of the tile: all inside the grid, or less than nx points outside.
+    bool inside, near;
     int rank;  // Of the block in its cluster.
 };
 __device__ __forceinline__ tile_position find(const tile_arguments &a) {
@@ -90,11 +91,13 @@ __device__ __forceinline__ tile_position find(const tile_arguments &a) {
     const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
                     x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
     const unsigned z = plane - grid * a.planes;
+    const bool near = x > -a.nx && x + 2 * N < 2 * a.nx && a.nx < (1 << 30);
     return {a.in + z * a.in_far[1] + grid * a.in_far[2],
             a.out + z * a.out_far[1] + grid * a.out_far[2],
             y,
             x,
-            y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx,
+            x >= 0 && x + 2 * N <= a.nx,
+            near,
             SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
 }
 // The row of the tile that is row i of this block.
@@ -110,26 +113,33 @@ __device__ __forceinline__ void wait_for_tile() {
 }
 
 // ---- rows
-__device__ __forceinline__ value point_at(const tile_arguments &a, const tile_position &s, const STORE *row, int j) {
+// Loads the points of butterfly j of the first stage from a row of the grid. Points past a side are
+// folded.
+__device__ __forceinline__ void load_points(const tile_arguments &a, const tile_position &s, const STORE *row, int j,
+                                            value (&x)[A]) {
     if (s.inside) {
-        const STORE *const at = row + s.x + 2 * j;
-        if (VECTOR > 1) return load_pair(at);
-        return {widen(at[0]), widen(at[1])};
+        const STORE *const first = row + s.x + 2 * j;
+#pragma unroll
+        for (int r = 0; r < A; r++)
+            x[r] = VECTOR > 1 ? load_pair(first + 16 * r) : value{widen(first[16 * r]), widen(first[16 * r + 1])};
+    } else if (s.near) {
+        const int nx = static_cast<int>(a.nx), first = static_cast<int>(s.x) + 2 * j;
+        const auto at = [&](int i) { return widen(row[fold_near<X_SIDE_LOW, X_SIDE_HIGH>(i, nx)]); };
+#pragma unroll
+        for (int r = 0; r < A; r++) x[r] = {at(first + 16 * r), at(first + 16 * r + 1)};
+    } else {
+        const auto at = [&](long long i) { return widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, a.nx)]); };
+        const long long first = s.x + 2 * j;
+        fill_in_loop(x, [&](int r) { return value{at(first + 16 * r), at(first + 16 * r + 1)}; });
     }
-    const long long x = s.x + 2 * j;
-    return {widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx)]),
-            widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + 1, a.nx)])};
 }
 // The first stage of all rows.
 __device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_position &s, value *tile) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
-        const long long from = s.inside ? s.y + y : fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny);
-        const STORE *const row = s.in + from * a.in_far[0];
         value x[A];
-#pragma unroll
-        for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
+        load_points(a, s, s.in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny) * a.in_far[0], j, x);
         forward_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j, a.row_twiddles);
     }
     __syncthreads();

@@ -308,21 +308,28 @@ __device__ __forceinline__ void store_single(const line_arguments &a, unsigned s
 __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigned char *shared) {
     cell *const buffer = reinterpret_cast<cell *>(shared);
     STORE *const raw = reinterpret_cast<STORE *>(shared + TEAMS * CELLS * sizeof(cell));
-    fetch(a, blockIdx.x, raw, threadIdx.x);
+    // The first iteration only fetches, so that the long code of fetch() is compiled once.
+    unsigned segment = blockIdx.x - gridDim.x;
+    bool fetched = false;
 #pragma unroll 1
-    for (unsigned segment = blockIdx.x; segment < a.all; segment += gridDim.x) {
+    do {
         point x[16];
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int t = thread % THREADS, team = thread / THREADS;
-        copy_async_wait<0>();
-        __syncthreads();  // All inputs have arrived, and the buffer is free.
-        take_single(a, segment, raw, x, t, team);
-        __syncthreads();
+        if (fetched) {
+            copy_async_wait<0>();
+            __syncthreads();  // All inputs have arrived, and the buffer is free.
+            take_single(a, segment, raw, x, t, team);
+            __syncthreads();
+        }
         fetch(a, segment + gridDim.x, raw, thread);
-        convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol, team);
-        store_single(a, segment, x, t, team);
-    }
+        if (fetched) {
+            convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol, team);
+            store_single(a, segment, x, t, team);
+        }
+        fetched = true, segment += gridDim.x;
+    } while (segment < a.all);
 }
 
 // Loads the inputs of a pair. DIRECT_INPUTS: if not all are points of the line, they go through the
@@ -331,15 +338,17 @@ __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segm
                                           int t) {
     if constexpr (DIRECT_INPUTS) {
         if (take_pair(a, segment, x, t)) return;
-        fetch(a, segment, raw, t);
-        copy_async_wait<0>();
-        synchronize<false>();
-        take<false>(a, segment, raw, x, t);
-        synchronize<false>();
-        fetch(a, segment + 1, raw, t);
-        copy_async_wait<0>();
-        synchronize<false>();
-        take<true>(a, segment + 1, raw, x, t);
+#pragma unroll 1
+        for (int part = 0; part < 2; part++) {
+            if (part) synchronize<false>();
+            fetch(a, segment + part, raw, t);
+            copy_async_wait<0>();
+            synchronize<false>();
+            point y[16];
+            take<true>(a, segment + part, raw, y, t);
+#pragma unroll
+            for (int i = 0; i < 16; i++) x[i].re = part ? x[i].re : y[i].im, x[i].im = y[i].im;
+        }
     } else {
         copy_async_wait<0>();
         synchronize<(F > 1)>();  // All inputs have arrived, and the buffer is free.
@@ -356,25 +365,27 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
     STORE *const raw = DIRECT_INPUTS
                            ? reinterpret_cast<STORE *>(buffer)
                            : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
-    unsigned segment = 2 * (GROUPS * blockIdx.x + group);
-    const auto fetch_both = [&](unsigned first, int t) {
-        if (DIRECT_INPUTS) return;
+    // Unless DIRECT_INPUTS the first iteration only fetches, as in convolve_single.
+    bool fetched = DIRECT_INPUTS;
+    unsigned segment = 2 * (GROUPS * blockIdx.x + group) - (fetched ? 0 : step);
 #pragma unroll 1
-        for (int part = 0; part < 2; part++) fetch(a, first + part, raw + part * LENGTH, t);
-    };
-    fetch_both(segment, threadIdx.x % THREADS);
-#pragma unroll 1
-    for (; segment - 2 * group < a.all; segment += step) {
+    do {
         point x[16];
         int t = threadIdx.x % THREADS;
         hide_from_optimizer(t);
-        if (DIRECT_INPUTS) synchronize<false>();  // The buffer is free.
-        take_both(a, segment, raw, x, t);
-        synchronize<(F > 1)>();
-        fetch_both(segment + step, t);
-        convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol);
-        store_outputs<true>(a, segment, x, t), store_outputs<false>(a, segment + 1, x, t);
-    }
+        if (fetched) {
+            if (DIRECT_INPUTS) synchronize<false>();  // The buffer is free.
+            take_both(a, segment, raw, x, t);
+            synchronize<(F > 1)>();
+        }
+#pragma unroll 1
+        for (int part = 0; !DIRECT_INPUTS && part < 2; part++) fetch(a, segment + step + part, raw + part * LENGTH, t);
+        if (fetched) {
+            convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol);
+            store_outputs<true>(a, segment, x, t), store_outputs<false>(a, segment + 1, x, t);
+        }
+        fetched = true, segment += step;
+    } while (segment - 2 * group < a.all);
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {

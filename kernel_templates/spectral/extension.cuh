@@ -40,3 +40,20 @@ __device__ __forceinline__ image<INDEX> image_of(INDEX i, INDEX n) {
     if ((LOW_SIGN < 0 && LOW_BEYOND == 0 && i == 0) || (HIGH_SIGN < 0 && HIGH_BEYOND == 0 && i == n - 1)) return {0, 0};
     return {i, sign};
 }
+
+// Whether points first to first + length - 1 of the extension lie less than n points past the ends.
+__device__ __forceinline__ bool is_near(int first, int length, int n) {
+    return first > 1 - n && first + length < 2 * n;
+}
+
+// image_of for such a point, without a loop.
+template <int REPEATS, int LOW_BEYOND, int LOW_SIGN, int HIGH_BEYOND, int HIGH_SIGN>
+__device__ __forceinline__ image<int> near_image_of(int i, int n) {
+    const bool low = i < 0, high = i >= n;
+    if (REPEATS) return {low ? i + n : high ? i - n : i, 1};
+    const int at = low ? -LOW_BEYOND - i : high ? 2 * (n - 1) + HIGH_BEYOND - i : i;
+    const bool zero = (LOW_SIGN < 0 && LOW_BEYOND == 2 && at < 0) || (HIGH_SIGN < 0 && HIGH_BEYOND == 2 && at >= n) ||
+                      (LOW_SIGN < 0 && LOW_BEYOND == 0 && at == 0) ||
+                      (HIGH_SIGN < 0 && HIGH_BEYOND == 0 && at == n - 1);
+    return {zero ? 0 : at, zero ? 0 : low ? LOW_SIGN : high ? HIGH_SIGN : 1};
+}

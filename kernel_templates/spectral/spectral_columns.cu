@@ -207,11 +207,13 @@ __device__ __forceinline__ REAL *point_address(value *column, int i, long long p
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
     return SPECTRUM_ELSEWHERE == 2 ? a.result_pitch : a.pitch;
 }
-// Point i of a column, extended past its ends.
+// Point i of a column, extended past its ends. NEAR: it lies less than n points past them.
+template <bool NEAR>
 __device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
-    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(point_address(column, i, a.pitch, before));
+    if (LINE_WHOLE) return load_pair(point_address(column, i, a.pitch, before));
     const auto from =
-        image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
+        NEAR ? near_image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n)
+             : image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
     if (!from.sign) return {REAL(0), REAL(0)};
     return static_cast<REAL>(from.sign) * load_pair(point_address(column, from.at, a.pitch, before));
 }
@@ -239,13 +241,17 @@ __device__ __forceinline__ int first_of(const spectral_columns_arguments &a) {
 __device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                             value *column, bool active, long long before) {
     const int first = first_of(a);
+    const bool near = LINE_WHOLE || is_near(first, N, a.along.n);
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
-        value x[first_stage::R];
+        value x[first_stage::R] = {};
         const int q = j + share * first_stage::COUNT;
+        const auto index = [&](int r) { return first + q + r * first_stage::STRIDE; };
+        if (active && near) {
 #pragma unroll
-        for (int r = 0; r < first_stage::R; r++)
-            x[r] = active ? point_at(column, first + q + r * first_stage::STRIDE, a, before) : value{REAL(0), REAL(0)};
+            for (int r = 0; r < first_stage::R; r++) x[r] = point_at<true>(column, index(r), a, before);
+        } else if (active)
+            fill_in_loop(x, [&](int r) { return point_at<false>(column, index(r), a, before); });
         dft<first_stage::R>(x);
         apply_twiddles<column_line, 0>(x, q, a.twiddles);
         store_butterfly_in_cluster<column_line>(x, line, q);

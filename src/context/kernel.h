@@ -33,6 +33,9 @@ typedef struct stn_kernel_set {
     /* Borrowed: a missing kernel is added to it, and a placeholder without a module takes its
      * place. NULL: a missing kernel is compiled when it is asked for. */
     stn_compile_batch *batch;
+    /* A strategy sets it if, while kernels are only added to `batch`, it leaves out objects whose
+     * workspace it does not know otherwise. */
+    bool workspace_unknown;
 } stn_kernel_set;
 /* Releases the set's kernels. Kernels that no set uses may be unloaded when another kernel is
  * loaded; before that the context waits for the device, whose work may still use them. */

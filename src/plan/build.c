@@ -13,9 +13,9 @@ stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error) {
 }
 
 stn_status stn_plan_allocate(stn_plan *plan, stn_error *error) {
-    const bool wanted = plan->workspace_size && !plan->caller_workspace;
-    if (!wanted || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
-    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
+    const size_t size = stn_plan_workspace(plan);
+    if (!size || plan->caller_workspace || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
+    return stn_memory_alloc(plan->context, size, &plan->workspace, error);
 }
 
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps,

@@ -261,12 +261,14 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
     stn_plan_take(plan, row);
     if (!plan->machine.is_device || plan->is_subplan) return strategy->prepare(plan, error);
     stn_compile_batch *batch = plan->kernels->batch = stn_compile_batch_create(plan->context);
+    plan->kernels->workspace_unknown = false;
     stn_status status = strategy->prepare(plan, error);
     plan->kernels->batch = NULL;
     if (batch && batch->count) {
         const size_t workspace = plan->workspace_size;
+        const bool may_wait = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
         stn_plan_unprepare(plan);
-        if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
+        if (may_wait && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
         status = strategy->prepare(plan, error);
     }

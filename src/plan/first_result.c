@@ -46,7 +46,6 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t wor
     if (!begun) return false;
     first->batch = batch;
     first->workspace = first->generic->workspace_size > workspace ? first->generic->workspace_size : workspace;
-    plan->workspace_size = first->workspace;
     pthread_mutex_init(&first->lock, NULL);
     plan->first = first;
     return true;
@@ -68,7 +67,6 @@ static void make_ready(stn_plan *plan) {
         stn_log(&plan->context->logger, STN_LOG_WARNING, "the plan keeps the generic kernel: %s",
                 first->failed.message);
     }
-    plan->workspace_size = first->workspace;
     atomic_store(&first->ended, true);
 }
 

@@ -76,7 +76,7 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     snprintf(next->choice_before, sizeof next->choice_before, "%s: %s", plan->strategy->name, why);
     stn_status status = stn_plan_make_kernels(next, error);
     if (status == STN_OK) status = stn_task_set_weights(&next->task, count, weights, error);
-    if (status == STN_OK) status = choose_any(next, plan->workspace_size, error);
+    if (status == STN_OK) status = choose_any(next, stn_plan_workspace(plan), error);
     /* Executions may still read the tables of the old choice, which are freed next. */
     if (status == STN_OK) status = stn_context_wait(plan->context, error);
     if (status == STN_OK) status = stn_plan_allocate(next, error);

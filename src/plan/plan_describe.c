@@ -74,7 +74,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_value(text, "measured_seconds", plan->measured > 0 ? plan->measured : NAN);
     stn_json_text(text, "chosen", chosen_words[plan->chosen]);
     stn_json_text(text, "chosen_again", plan->choice_before[0] ? plan->choice_before : NULL);
-    stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)plan->workspace_size);
+    stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)stn_plan_workspace(plan));
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) plan->kind->tuner->online_describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
@@ -119,7 +119,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         stn_text_printf(text, ", error %.2g (the bound is %.2g%s)", plan->estimate.error, error_bound,
                         plan->estimate.error > error_bound ? ", which it exceeds" : "");
     }
-    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
+    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", stn_plan_workspace(plan));
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) plan->kind->tuner->online_describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);

@@ -195,10 +195,10 @@ static stn_status run_watched(stn_plan *plan, const stn_execution *run, stn_erro
 
 stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error) {
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute needs a plan");
-    if (plan->caller_workspace && plan->workspace_size)
+    if (plan->caller_workspace && stn_plan_workspace(plan))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "this plan was made without a workspace: use stn_plan_execute_with and give %zu bytes",
-                        plan->workspace_size);
+                        stn_plan_workspace(plan));
     return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
 }
 

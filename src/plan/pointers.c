@@ -117,9 +117,9 @@ stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *ru
     all.count = 0;
     STN_TRY((plan->kind->arrays ? plan->kind->arrays : add_arrays)(plan, run, &all, error));
     STN_TRY(check_overlap(plan, &all, error));
-    if (plan->workspace_size && !run->workspace)
+    if (stn_plan_workspace(plan) && !run->workspace)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan needs a workspace of %zu bytes but got NULL",
-                        plan->workspace_size);
+                        stn_plan_workspace(plan));
     if ((uintptr_t)run->workspace % WORKSPACE_ALIGNMENT)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the address of the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc "

@@ -41,8 +41,11 @@ typedef struct search {
     int samples[3];       /* samples over [0, 2 pi); 1 if the width is 1 */
     int scanned[3];       /* samples that are scanned: K(-k) is the conjugate of K(k) */
     peak peaks[PEAKS];
+    int lowest;     /* the peak of least value */
     cplx *roots[3]; /* exp(2 pi i j / samples), or one number for each offset */
     cplx *row;      /* as long as the largest width */
+    cplx *odd;      /* of half a row */
+    double *values; /* |K| at all samples of axis 2 */
     cplx *plane;    /* [width[1]][width[2]] */
 } search;
 
@@ -74,19 +77,22 @@ static double choose_samples(search *s, double density) {
     return s->scanned[0] * (double)s->ntaps + rows * s->width[2] * (s->width[1] + (double)s->scanned[2]);
 }
 
-/* Allocates the roots, the row and the plane as one block, which is s->roots[0]. */
+/* Allocates all arrays as one block, which is s->roots[0]. */
 static bool allocate(search *s) {
     size_t roots[3], row = 1, plane = (size_t)s->width[1] * (size_t)s->width[2];
     for (int axis = 0; axis < 3; axis++) {
         roots[axis] = (size_t)stn_max(s->samples[axis], s->width[axis]);
         row = stn_max(row, (size_t)s->width[axis]);
     }
-    s->roots[0] = malloc((roots[0] + roots[1] + roots[2] + row + plane) * sizeof(cplx));
+    const size_t odd = (size_t)s->width[2] / 2 + 1, values = ((size_t)s->samples[2] + 1) / 2;
+    s->roots[0] = malloc((roots[0] + roots[1] + roots[2] + row + odd + values + plane) * sizeof(cplx));
     if (!s->roots[0]) return false;
     s->roots[1] = s->roots[0] + roots[0];
     s->roots[2] = s->roots[1] + roots[1];
     s->row = s->roots[2] + roots[2];
-    s->plane = s->row + row;
+    s->odd = s->row + row;
+    s->values = (double *)(s->odd + odd);
+    s->plane = s->odd + odd + values;
     return true;
 }
 
@@ -121,14 +127,32 @@ static void fill_row(search *s, int j1) {
     }
 }
 
-static double sum_row(const search *s, int j2) {
-    cplx sum = {0, 0};
-    for (int o2 = 0, sample = 0; o2 < s->width[2]; o2++) {
-        sum = madd(sum, s->row[o2], s->roots[2][sample]);
-        sample += j2;
-        if (sample >= s->samples[2]) sample -= s->samples[2];
+/* Replaces the row's sums at the offsets d and -d from its middle by even = a + b and odd =
+ * i (a - b): a exp(i t) + b exp(-i t) is even cos t + odd sin t. */
+static void pair_row(search *s) {
+    const int middle = (s->width[2] - 1) / 2;
+    for (int d = 1; middle + d < s->width[2]; d++) {
+        const cplx a = s->row[middle + d], b = d <= middle ? s->row[middle - d] : (cplx){0, 0};
+        s->row[middle + d] = (cplx){a.re + b.re, a.im + b.im};
+        s->odd[d] = (cplx){b.im - a.im, a.re - b.re};
     }
-    return hypot(sum.re, sum.im);
+}
+
+/* |K| at the samples j2 and -j2, from the sums of a paired row; from the middle of the row on, a
+ * shift of the offsets changes only the phase of K. */
+static void sum_row(search *s, int j2) {
+    const cplx *const even = s->row + (s->width[2] - 1) / 2, *const roots = s->roots[2];
+    const int n = s->samples[2], pairs = s->width[2] / 2;
+    cplx cosines = even[0], sines = {0, 0};
+    for (int d = 1, sample = j2 % n; d <= pairs; d++) {
+        const cplx root = roots[sample];
+        cosines.re += even[d].re * root.re, cosines.im += even[d].im * root.re;
+        sines.re += s->odd[d].re * root.im, sines.im += s->odd[d].im * root.im;
+        sample += j2;
+        if (sample >= n) sample -= n;
+    }
+    s->values[j2] = hypot(cosines.re + sines.re, cosines.im + sines.im);
+    if (j2) s->values[n - j2] = hypot(cosines.re - sines.re, cosines.im - sines.im);
 }
 
 static bool adjacent(const search *s, const int a[3], const int b[3]) {
@@ -142,16 +166,13 @@ static bool adjacent(const search *s, const int a[3], const int b[3]) {
 /* Keeps the largest samples; of adjacent samples, which lead to the same maximum, the larger
  * one. */
 static void keep_if_larger(search *s, peak sample) {
-    int lowest = 0;
-    for (int i = 0; i < PEAKS; i++)
-        if (s->peaks[i].value < s->peaks[lowest].value) lowest = i;
-    if (!(sample.value > s->peaks[lowest].value)) return;
-    for (int i = 0; i < PEAKS; i++) {
-        if (s->peaks[i].value < 0 || !adjacent(s, sample.at, s->peaks[i].at)) continue;
-        if (sample.value > s->peaks[i].value) s->peaks[i] = sample;
-        return;
-    }
-    s->peaks[lowest] = sample;
+    if (!(sample.value > s->peaks[s->lowest].value)) return;
+    int at = 0;
+    while (at < PEAKS && (s->peaks[at].value < 0 || !adjacent(s, sample.at, s->peaks[at].at))) at++;
+    if (at == PEAKS) at = s->lowest;
+    if (sample.value > s->peaks[at].value) s->peaks[at] = sample;
+    for (int i = s->lowest = 0; i < PEAKS; i++)
+        if (s->peaks[i].value < s->peaks[s->lowest].value) s->lowest = i;
 }
 
 static void scan(search *s) {
@@ -160,8 +181,10 @@ static void scan(search *s) {
         fill_plane(s, j0);
         for (int j1 = 0; j1 < s->scanned[1]; j1++) {
             fill_row(s, j1);
+            pair_row(s);
+            for (int j2 = 0; 2 * j2 <= s->samples[2] && j2 < s->scanned[2]; j2++) sum_row(s, j2);
             for (int j2 = 0; j2 < s->scanned[2]; j2++)
-                keep_if_larger(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
+                keep_if_larger(s, (peak){.at = {j0, j1, j2}, .value = s->values[j2]});
         }
     }
 }

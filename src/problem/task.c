@@ -76,19 +76,21 @@ static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3])
 }
 
 /* Whether the taps of a whole box are symmetric along an axis. */
-static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_t stride) {
+static bool is_box_mirrored(const stn_task *task, int axis, size_t size, size_t stride) {
     if (task->reach[axis][0] != task->reach[axis][1]) return false;
-    for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {
-        const int64_t further = (size - 1 - 2 * (k / stride % size)) * stride;
-        if (further > 0 && task->taps[k].weight != task->taps[k + further].weight) return false;
-    }
+    for (size_t begin = 0; begin < task->ntaps; begin += size * stride)
+        for (size_t i = 0; i < size / 2; i++) {
+            const stn_tap *low = task->taps + begin + i * stride, *high = task->taps + begin + (size - 1 - i) * stride;
+            for (size_t k = 0; k < stride; k++)
+                if (low[k].weight != high[k].weight) return false;
+        }
     return true;
 }
 
 bool stn_task_is_symmetric(const stn_task *task, int axis) {
     size_t size[3], stride[3];
     if (is_whole_box(task, size, stride))
-        return is_box_mirrored(task, axis, (int64_t)size[axis], (int64_t)stride[axis]);
+        return is_box_mirrored(task, axis, size[axis], stride[axis]);
     for (size_t k = 0; k < task->ntaps; k++) {
         stn_tap opposite = task->taps[k];
         opposite.offset[axis] = -opposite.offset[axis];

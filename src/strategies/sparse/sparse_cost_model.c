@@ -121,7 +121,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
-    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_factor(task, shape);
+    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_factor(shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
             double row_passes = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;
@@ -249,7 +249,7 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     double launch = overlap_seconds(task, shape, memory, tensor, shared) / launches;
     if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
     launch = fmax(launch, least);
-    if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
+    if (shape->split && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
     launch += element_seconds(task, machine, shape, &tiles);
     if (shape->terms && shape->vector == 1)
         launch *= folds_along_x(task, false) ? rates.unaligned_folded_chain_factor : rates.unaligned_chain_factor;

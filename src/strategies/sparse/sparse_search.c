@@ -6,7 +6,6 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_cost_model.h"
@@ -25,6 +24,7 @@ typedef struct search {
     double costs[STN_CANDIDATES];
     size_t count, most;
     bool costs_alone; /* errors are not predicted: `best` is at most as expensive as with them */
+    bool split;       /* of the shapes: sparse_shape.h */
     stn_power taps;   /* of the current number of fused steps; made by fuse_taps */
     sparse_spectrum spectrum;
     int faces_fused; /* fused steps of a launch whose faces have the cost `faces` */
@@ -51,7 +51,8 @@ static void insert(search *s, sparse_shape shape) {
  * fewer fused steps in the same number of launches are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     int64_t low[3], high[3];
-    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, s->split, shape) ||
+        !stn_faces_interior(s->task, fused, low, high))
         return false;
     *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
     return true;
@@ -82,8 +83,8 @@ static void search_shapes(search *s, int terms, int most_fused) {
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, terms, &shape, &cheaper)) return;
-        for (int parts = !terms && sparse_splits(s->task) ? 2 : 1; parts <= 2 && !cheaper; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, terms, parts, &shape)) continue;
+        for (int parts = !terms && s->split ? 2 : 1; parts <= 2 && !cheaper; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, terms, parts, s->split, &shape)) continue;
             if (terms)
                 insert(s, shape);
             else
@@ -101,7 +102,7 @@ static bool add_errors(search *s, int fused, int terms, int parts) {
     for (size_t i = 0; i < s->count; i++)
         any = any || (s->best[i].fused == fused && s->best[i].terms == terms && s->best[i].parts == parts);
     if (!any) return true;
-    sparse_fit(s->task, s->machine, fused, terms, parts, &shape);
+    sparse_fit(s->task, s->machine, fused, terms, parts, s->split, &shape);
     if (terms) {
         if (sparse_terms_make(s->task, NULL, fused, 1, parts, &chain, NULL) != STN_OK) return false;
         shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &chain, parts, shape.launches);
@@ -142,7 +143,7 @@ static bool add_sum_errors(search *s, int fused, int launches, sum_errors *error
     double rounding[SPARSE_MOST_TERMS + 1];
     int end = FEWEST;
     if (!fuse_taps(s, fused)) return false;
-    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end])) end++;
+    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, false, &shapes[end])) end++;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
     terms.count = end - 1;
     bool good = sparse_sums_rounding(s->task, &s->taps, &terms, FEWEST, launches, rounding);
@@ -164,7 +165,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     double least = INFINITY;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
         sparse_shape each;
-        if (!sparse_fit(s->task, s->machine, shape.fused, count, 1, &each)) break;
+        if (!sparse_fit(s->task, s->machine, shape.fused, count, 1, false, &each)) break;
         const double cost = cost_of(s, &each);
         if (cost < least) least = cost, cheapest = each;
     }
@@ -177,10 +178,10 @@ static bool insert_sum(search *s, sparse_shape shape) {
     if (uneven && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_sum_errors(s, fused, launches, &errors)) return false;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
-        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &shape)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
-        if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bound(s->task)) continue;
+        if (!sparse_is_accurate(s->task, &shape, ERROR_MARGIN)) continue;
         insert(s, shape);
         break;
     }
@@ -206,38 +207,59 @@ static void search_sums(search *s, int most_fused) {
 }
 
 bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
-    search s = {.task = task, .machine = machine};
+    search s = {.task = task, .machine = machine, .split = sparse_must_split(task)};
     double factors[3][STN_TASK_FACTORS];
     sparse_shape shape;
     bool cheaper;
     return fits(&s, 1, 0, &shape, &cheaper) ||
-           (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
+           (!s.split && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
 static void search_all(search *s, int most_fused) {
     double factors[3][STN_TASK_FACTORS];
     search_shapes(s, 0, most_fused);
-    if (sparse_splits(s->task)) return; /* chains are not available for two-part elements */
+    if (s->split) return; /* chains are not available for two-part elements */
     if (sparse_separable(s->task, factors))
         search_shapes(s, 1, most_fused);
     else
         search_sums(s, most_fused);
 }
 
+/* Whether there are kernels with split elements. */
+static bool may_split(const stn_task *task) { return task->dtype == STN_F32 && task->rank == 2; }
+
 double sparse_least_seconds(const stn_task *task, const stn_machine *machine) {
     sparse_shape best;
-    search s = {.task = task, .machine = machine, .best = &best, .most = 1, .costs_alone = true};
+    double least = INFINITY;
     if (task->steps >> 31) return INFINITY; /* as `applies` */
-    search_all(&s, INT_MAX);
-    return s.count ? s.costs[0] : INFINITY;
+    for (int split = sparse_must_split(task); split <= may_split(task); split++) {
+        search s = {.task = task, .machine = machine, .best = &best, .most = 1, .costs_alone = true, .split = split};
+        search_all(&s, INT_MAX);
+        if (s.count) least = fmin(least, s.costs[0]);
+    }
+    return least;
 }
 
+/* Searches shapes with split elements, or those without. Returns whether any of them is within the
+ * error bound; *good becomes false out of memory. */
+static bool search_split(search *s, int most_fused, bool split, bool *good) {
+    bool any = false;
+    s->split = split, s->count = 0, s->faces_fused = 0;
+    *good = split || s->spectrum.count || sparse_spectrum_make(s->task, &s->spectrum);
+    if (*good) search_all(s, most_fused);
+    *good = *good && add_all_errors(s);
+    for (size_t i = 0; i < s->count; i++) any = any || sparse_is_accurate(s->task, &s->best[i], 1);
+    return any;
+}
+
+/* Where a tolerance permits tf32, but its errors exceed the tolerance, elements are split. */
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
                      size_t most) {
     search s = {.task = task, .machine = machine, .best = best, .most = stn_min(most, STN_CANDIDATES)};
-    bool good = sparse_splits(task) || sparse_spectrum_make(task, &s.spectrum);
-    if (good) search_all(&s, most_fused);
-    good = good && add_all_errors(&s);
+    const bool must = sparse_must_split(task);
+    bool good;
+    if (!search_split(&s, most_fused, must, &good) && good && !must && may_split(task))
+        if (!search_split(&s, most_fused, true, &good) && good) (void)search_split(&s, most_fused, false, &good);
     stn_power_clear(&s.taps);
     sparse_spectrum_clear(&s.spectrum);
     return good ? s.count : 0;
