@@ -178,28 +178,42 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
     }
 }
 
-// Adds the taps that read plane z to sum[d][r][v]. If FOLD_YZ is false, all lines of the window lie
-// in the grid, and `first` points into the first one: to x = 0 if FOLD_X, else to the window's
-// first element.
+// Where blocks at edges run the loop of the interior: branches select the loads and stores, because
+// the taps' code is so long that compiling it twice takes long. Loads of a window's later lines
+// would wait at such branches.
+constexpr bool ONE_LOOP = LINES == 1 && UNROLL == 1 && COLUMN_LOOP == 0 && NTAPS * ROWS * VECTOR > 400;
+
+// Loads a line of plane z. If FOLD_YZ is false, all lines of the window lie in the grid, and `first`
+// points into the first one: to x = 0 if FOLD_X, else to the window's first element.
+template <bool FOLD_X, bool FOLD_YZ>
+__device__ __forceinline__ void load_line_of(const tile_arguments &a, const thread_tile &b, const STORE *first, int fz,
+                                             int line, REAL (&window)[SPAN]) {
+    const STORE *row = first + line * a.in_y;
+    bool blank = false;
+    REAL value = 0;
+    if (FOLD_YZ) {
+        const int fy = b.line[line];
+        row = b.grid + (fz < 0 ? 0 : fz) * a.in_z + (fy < 0 ? 0 : fy) * a.in_y;
+        blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
+        value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
+    }
+    // Without this, the optimizer compares the addresses of all unrolled slots with each other.
+    if (FOLD_X) hide_from_optimizer(row);
+    load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
+}
+
+// Adds the taps that read plane z to sum[d][r][v]. at_edge: see ONE_LOOP.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
-                                          plane_sums &sum) {
+                                          bool at_edge, plane_sums &sum) {
     const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
-        const STORE *row = first + line * a.in_y;
-        bool blank = false;
-        REAL value = 0;
-        if (FOLD_YZ) {
-            const int fy = b.line[line];
-            row = b.grid + (fz < 0 ? 0 : fz) * a.in_z + (fy < 0 ? 0 : fy) * a.in_y;
-            blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
-            value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
-        }
-        // Without this, the optimizer compares the addresses of all unrolled slots with each other.
-        if (FOLD_X) hide_from_optimizer(row);
         REAL window[SPAN];
-        load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
+        if (ONE_LOOP && !at_edge)
+            load_line_of<false, false>(a, b, first, fz, line, window);
+        else
+            load_line_of<FOLD_X, FOLD_YZ>(a, b, first, fz, line, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
             const int r = line - Y_LOW - TAP_Y[k];  // the row that uses this line through tap k
@@ -245,15 +259,21 @@ constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
 constexpr int UNROLL_COLUMN = UNROLL > DEPTH &&WHOLE_FMAS > 1500 && WHOLE_FMAS < 2500 ? DEPTH : UNROLL;
 
 template <bool FOLD_X, bool FOLD_YZ>
-__device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
-    const STORE *const first =  // of the first plane, as add_plane expects it
-        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
+__device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out, bool at_edge = true) {
+    const STORE *const first =  // of the first plane, as load_line_of expects it
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X && !ONE_LOOP ? 0 : b.x - CENTRE);
     plane_sums sum = {};
 #pragma unroll(FOLD_YZ ? 1 : FOLD_X ? UNROLL_COLUMN : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
-        add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
-        if (p >= Z_LOW + Z_HIGH)
-            save_plane<FOLD_X, FOLD_YZ>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
+        add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, at_edge, sum);
+        if (p >= Z_LOW + Z_HIGH) {
+            STORE *const to = out + (p - Z_LOW - Z_HIGH) * a.out_z;
+            const int z = b.z + p - Z_LOW - Z_HIGH;
+            if (ONE_LOOP && !at_edge)
+                save_plane<false, false>(a, b, to, z, sum[0]);
+            else
+                save_plane<FOLD_X, FOLD_YZ>(a, b, to, z, sum[0]);
+        }
         next_plane(sum);
     }
 }
@@ -279,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
     const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
-    if constexpr (COLUMN_LOOP < 2)
+    if constexpr (COLUMN_LOOP < 2 && !ONE_LOOP)
         if (inside_x && inside_yz) {
             march<false, false>(a, b, out);
             return;
@@ -305,5 +325,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
         const int y = b.y + i - Y_LOW;
         b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
     }
-    march<true, true>(a, b, out);
+    march<true, true>(a, b, out, !(inside_x && inside_yz));
 }

@@ -213,18 +213,32 @@ __device__ __forceinline__ void store_rows(const columns_arguments &a, const til
             store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
     }
 }
-// The same if the second column may be missing, or pairs are not aligned.
+// The same for one register, if the second column may be missing, or pairs are not aligned.
+__device__ __forceinline__ void store_point(const columns_arguments &a, const tile &s, const addition &add, point z,
+                                            int e, unsigned count, int have, int first) {
+    const int j = dct_point_of(point_of(first, e));
+    if (static_cast<unsigned>(j - a.lead) >= count) return;
+    STORE *const to = s.out + (s.start + j) * a.out_far[0];
+    const point value = add.near ? with_sides<true>(a, add, swapped(z), j) : with_sides<false>(a, add, swapped(z), j);
+    if (have > 0) to[0] = narrow<STORE>(value.re);
+    if (have > 1) to[1] = narrow<STORE>(value.im);
+}
+// With aligned pairs only the last column may lack a neighbour, so the loop is not unrolled.
 __device__ __forceinline__ void store_singly(const columns_arguments &a, const tile &s, const addition &add,
                                              const point (&x)[16], unsigned count, int have, int first) {
+    if constexpr (VECTOR == 1) {
 #pragma unroll
+        for (int e = 0; e < 16; e++) store_point(a, s, add, x[e], e, count, have, first);
+        return;
+    }
+    point next[16];
+#pragma unroll
+    for (int e = 0; e < 16; e++) next[e] = x[e];
+#pragma unroll 1
     for (int e = 0; e < 16; e++) {
-        const int j = dct_point_of(point_of(first, e));
-        if (static_cast<unsigned>(j - a.lead) >= count) continue;
-        STORE *const to = s.out + (s.start + j) * a.out_far[0];
-        const point value =
-            add.near ? with_sides<true>(a, add, swapped(x[e]), j) : with_sides<false>(a, add, swapped(x[e]), j);
-        if (have > 0) to[0] = narrow<STORE>(value.re);
-        if (have > 1) to[1] = narrow<STORE>(value.im);
+        store_point(a, s, add, next[0], e, count, have, first);
+#pragma unroll
+        for (int k = 0; k < 15; k++) next[k] = next[k + 1];
     }
 }
 __device__ __forceinline__ void store_outputs(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
@@ -246,20 +260,27 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
     extern __shared__ __align__(16) unsigned char stn_shared[];
     STORE *const raw = reinterpret_cast<STORE *>(stn_shared);
     cell *const buffers = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
-    fetch(a, blockIdx.x, raw, threadIdx.x % PAIRS, threadIdx.x / PAIRS);
+    // The first iteration only fetches, so that the long code of fetch() is compiled once.
+    unsigned i = blockIdx.x - gridDim.x;
+    bool fetched = false;
 #pragma unroll 1
-    for (unsigned i = blockIdx.x; i < a.all; i += gridDim.x) {
-        point x[16];
+    do {
+        point x[16] = {};  // Or registers would hold the previous iteration's points.
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int pair = thread % PAIRS, first = thread / PAIRS;
-        copy_async_wait<0>();
-        __syncthreads();  // All inputs have arrived, and the buffers are free.
-        take(a, i, raw + 2 * pair, x, pair, first);
-        __syncthreads();
+        if (fetched) {
+            copy_async_wait<0>();
+            __syncthreads();  // All inputs have arrived, and the buffers are free.
+            take(a, i, raw + 2 * pair, x, pair, first);
+            __syncthreads();
+        }
         fetch(a, i + gridDim.x, raw, pair, first);
-        convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS,
-                 a.twiddle_table, a.symbol);
-        store_outputs(a, i, x, pair, first);
-    }
+        if (fetched) {
+            convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS,
+                     a.twiddle_table, a.symbol);
+            store_outputs(a, i, x, pair, first);
+        }
+        fetched = true, i += gridDim.x;
+    } while (i < a.all);
 }

@@ -50,15 +50,20 @@ __device__ __forceinline__ void fetch_all(const tile_arguments &a, const pair &p
     for (int slice = first_slice(warp); slice < LAST_SLICE; slice += WARPS) fetch_slice(a, p, buffers, slice, t);
 }
 // Inverse transform and output of a slice, whose memory then receives the next pair's inputs.
+// Unless `begun` it only receives inputs.
 __device__ __forceinline__ void finish_slice(const tile_arguments &a, const pair &p, const pair &next, matrices &f,
-                                             REAL *buffers, tile (&held)[BLOCKS_2], int slice, int lane, REAL scale) {
+                                             REAL *buffers, int slice, int lane, REAL scale, bool begun) {
     REAL *const place = buffers + slice_at(slice);
-    transform_rows(held, place, place + BUFFER, f.first, slice, lane, REAL(1));
-    __syncwarp();
+    tile c[BLOCKS_2] = {};
+    if (begun) {
+        transform_rows(c, place, place + BUFFER, f.first, slice, lane, REAL(1));
+        __syncwarp();
+    }
     fetch_slice(a, next, buffers, slice, lane);
-    transform_second(held, f);
+    if (!begun) return;
+    transform_second(c, f);
     hide_from_optimizer(lane);
-    store_held(a, p, held, slice, lane, scale);
+    store_held(a, p, c, slice, lane, scale);
 }
 
 // Descriptors: the current pair's, the next one's, and the previous one's, whose outputs other
@@ -88,17 +93,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
     if (TRANSPOSED) load_octant(octant, a.symbol);
     __shared__ unsigned arrived;
     if (threadIdx.x == 0) arrived = 0;
-    if (!TRANSPOSED || warp == 0) describe_pair(a, 2 * blockIdx.x, pairs[0]);
-    __syncthreads();
-    tile held[BLOCKS_2];
     matrices f = find_matrices(a.operands, warp, lane);
-    unsigned current = 0;
-    fetch_all(a, pairs[0], raw, warp, t);
+    // The first iteration only describes and fetches the first pair, so that this long code is
+    // compiled once.
+    bool begun = false;
+    unsigned current = DESCRIPTORS - 1;
 #pragma unroll 1
-    for (; is_pair(pairs[current]); current = next_descriptor(current)) {
+    do {
+        const unsigned next = next_descriptor(current);
+        tile held[BLOCKS_2] = {};  // Or registers would hold the previous iteration's values.
         scales scale = {REAL(1), REAL(1)};
         hide_from_optimizer(t);
-        if (SCALED) {  // All threads search for the largest value.
+        if (SCALED && begun) {  // All threads search for the largest value.
             for (int slice = first_slice(warp); slice < N3; slice += WARPS)
                 receive(a, pairs[current], raw + slice_at(slice), slice, t);
             __syncthreads();
@@ -106,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
         }
         prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
-        for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
+        for (int slice = begun ? first_slice(warp) : N3; slice < N3; slice += WARPS) {
             const int at = slice_at(slice);
             if (!SCALED) {
                 receive(a, pairs[current], raw + at, slice, t);
@@ -115,24 +121,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
             forward_slice(f, a.symbol, raw + at, work + at, held, slice, lane, warp, scale.in);
         }
         if (IN_PLACE) prepare_third(f, lane);
-        if (!TRANSPOSED || arrives_first(arrived))
-            describe_pair(a, pairs[current].tile + 2 * gridDim.x, pairs[next_descriptor(current)]);
+        if (!TRANSPOSED || (begun ? arrives_first(arrived) : warp == 0))
+            describe_pair(a, begun ? pairs[current].tile + 2 * gridDim.x : 2 * blockIdx.x, pairs[next]);
         wait_for_all();
-        if (IN_PLACE) {
+        if (IN_PLACE && begun) {
             transform_third(f, TRANSPOSED ? octant : a.symbol, work, lane, warp);
             __syncthreads();
-        } else {
-            fetch_all(a, pairs[next_descriptor(current)], raw, warp, t);
         }
+        if (!IN_PLACE) fetch_all(a, pairs[next], raw, warp, t);
         prepare_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < LAST_SLICE; slice += WARPS) {
             if constexpr (TRANSPOSED) {
-                finish_slice(a, pairs[current], pairs[next_descriptor(current)], f, work, held, slice, lane, scale.out);
+                finish_slice(a, pairs[current], pairs[next], f, work, slice, lane, scale.out, begun);
                 continue;
             }
             const int at = slice_at(slice);
-            if (slice < N3) {
+            if (begun && slice < N3) {
                 back_slice(f, a.symbol, work + at, held, slice, lane, warp);
                 wait_for_team();
                 hide_from_optimizer(t);
@@ -140,7 +145,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
             }
             if (!IN_PLACE) continue;
             __syncwarp();
-            fetch_slice(a, pairs[next_descriptor(current)], raw, slice, t);
+            fetch_slice(a, pairs[next], raw, slice, t);
         }
-    }
+        begun = true, current = next;
+    } while (is_pair(pairs[current]));
 }

@@ -313,7 +313,7 @@ __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigne
     bool fetched = false;
 #pragma unroll 1
     do {
-        point x[16];
+        point x[16] = {};  // Or registers would hold the previous iteration's points.
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int t = thread % THREADS, team = thread / THREADS;
@@ -370,7 +370,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
     unsigned segment = 2 * (GROUPS * blockIdx.x + group) - (fetched ? 0 : step);
 #pragma unroll 1
     do {
-        point x[16];
+        point x[16] = {};  // Or registers would hold the previous iteration's points.
         int t = threadIdx.x % THREADS;
         hide_from_optimizer(t);
         if (fetched) {

@@ -59,14 +59,26 @@ __device__ __forceinline__ long long index_of(long long source) { return ODD && 
 __device__ __forceinline__ bool is_point(long long source) { return !ENDS || source != NONE; }
 __device__ __forceinline__ bool is_minus(long long source) { return ODD && source < NONE; }
 __device__ __forceinline__ long long find_source(const tile_arguments &a, const area &s, int i) {
+    // Axes with the same sides share the long code that extends an axis.
+    constexpr bool Z_LIKE_X = Z_SIDE_LOW == X_SIDE_LOW && Z_SIDE_HIGH == X_SIDE_HIGH,
+                   Y_LIKE_X = Y_SIDE_LOW == X_SIDE_LOW && Y_SIDE_HIGH == X_SIDE_HIGH;
+    const bool z = i < N3, y = !z && i < N3 + N1;
+    const long long at = z   ? s.z + i
+                         : y ? s.y + i - N3
+                             : s.x + i - N3 - N1,
+                    n = z   ? a.n[0]
+                        : y ? a.n[1]
+                            : a.n[2],
+                    far = z   ? a.in_far[0]
+                          : y ? a.in_far[1]
+                              : 1;
     folded to;
-    long long far = 1;
-    if (i < N3)
-        to = extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(s.z + i, a.n[0]), far = a.in_far[0];
-    else if (i < N3 + N1)
-        to = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + i - N3, a.n[1]), far = a.in_far[1];
+    if (!Z_LIKE_X && z)
+        to = extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(at, n);
+    else if (!Y_LIKE_X && y)
+        to = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(at, n);
     else
-        to = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(s.x + i - N3 - N1, a.n[2]);
+        to = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(at, n);
     return to.index < 0 ? NONE : to.minus ? -2 - to.index * far : to.index * far;
 }
 __device__ __forceinline__ tile_descriptor describe_tile(const tile_arguments &a, const area &s) {

@@ -91,15 +91,18 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
     for (int i = 0; first + i < STAGE_POINTS; i += AT_ONCE) {
         const long long x = x0 + first + i;
         STORED *const here = to + i;
-        if (VECTOR > 1 && x >= 0 && x + SLOT <= n) {
+        if (x < 0 || x + SLOT > n) {
+#pragma unroll 1
+            for (int e = 0; e < SLOT; e++) here[e] = line[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + e, n)];
+        } else if (VECTOR > 1) {
             copy_async_16(here, from + i);
-            continue;
+        } else {
+            STORED run[SLOT];
+#pragma unroll
+            for (int e = 0; e < SLOT; e++) run[e] = from[i + e];
+#pragma unroll
+            for (int e = 0; e < SLOT; e++) here[e] = run[e];
         }
-        STORED run[SLOT];
-#pragma unroll
-        for (int e = 0; e < SLOT; e++) run[e] = line[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + e, n)];
-#pragma unroll
-        for (int e = 0; e < SLOT; e++) here[e] = run[e];
     }
 }
 
@@ -153,14 +156,16 @@ __device__ __forceinline__ void add_sets(float (&sum)[GROUPS_OF_SEGMENT][4], con
 // product.
 __device__ __forceinline__ void add_segments(float (&sum)[GROUPS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
-    unroll<0, GROUPS_OF_SEGMENT * PRODUCTS>([&](auto set) {
-        constexpr int C = set / PRODUCTS, K = set % PRODUCTS;
-        unsigned b[4];
-        load_words(b, stage + begin[K] + C * SEGMENT_POINTS);
 #pragma unroll
-        for (int part = PARTS - 1; part >= 0; part--)
-            add_product(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b, f.meta[K / 2], K);
-    });
+    for (int c = 0; c < GROUPS_OF_SEGMENT; c++)
+#pragma unroll
+        for (int k = 0; k < PRODUCTS; k++) {
+            unsigned b[4];
+            load_words(b, stage + begin[k] + c * SEGMENT_POINTS);
+#pragma unroll
+            for (int part = PARTS - 1; part >= 0; part--)
+                add_product(static_cast<const STORED *>(nullptr), sum[c], f.word[k][part], b, f.meta[k / 2], k);
+        }
 }
 
 // Stores a warp's outputs, from x on.

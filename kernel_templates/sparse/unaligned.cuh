@@ -55,7 +55,7 @@ struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
     static constexpr bool REPEATS = repeats<LOW, HIGH>(), WRAPS = LOW == WRAP;
     static constexpr int WORDS = COLUMNS / POINTS, SLOT = 16 / sizeof(STORED), REACH = LEFT > RIGHT ? LEFT : RIGHT;
-    // Words of the line's other end: in f16 up to two elements precede the points, one follows them.
+    // Words of the line's other end: in f16 two elements may precede the points, and one follow.
     static constexpr int END_WORDS = !WRAPS ? 0 : POINTS == 1 ? REACH : (REACH + 3) / 2;
     static constexpr int ELEMENTS = COLUMNS + POINTS * END_WORDS;  // of a line in shared memory
     static constexpr int COPIES = (WORDS + END_WORDS + 31) / 32;

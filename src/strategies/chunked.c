@@ -26,7 +26,7 @@
 #include "strategies/common/grid_layout.h"
 #include "strategies/table.h"
 
-enum { ALIGNMENT = 256, LEAST_STEPS = 4, MOST_THREADS = 8 };
+enum { ALIGNMENT = 256, LEAST_STEPS = 2, MOST_THREADS = 8 };
 /* Sizes that are tried at once: 1 to 4 chunks, and powers of 4 below 2^31. */
 enum { MOST_SIZES = 2 * (4 + 16) };
 /* The measured time divided by the sum of the chunks' estimates. It exceeds 1 because the size with
@@ -229,7 +229,7 @@ static void add_sizes(search *s, chunk_sizes sizes) {
  * writes the caller's unpadded rows. */
 static void add_steps(search *s, uint64_t steps) {
     add_sizes(s, (chunk_sizes){steps, steps});
-    if (!pads(&s->plan->task) || !steps) return;
+    if (!pads(&s->plan->task) || !steps || s->plan->task.steps == LEAST_STEPS) return;
     const uint64_t middle_steps = s->plan->task.steps - 2;
     add_sizes(s, (chunk_sizes){middle_steps / divided_up(middle_steps, steps), 1});
 }

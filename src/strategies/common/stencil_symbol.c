@@ -348,6 +348,9 @@ typedef struct tap_pairs {
     complex_ld *even, *odd;  /* [rows][width] */
     complex_ld *cosine_sine; /* of a line, for each d */
     bool real;               /* all weights are real: even has no imaginary part, odd no real one */
+    /* Not in f64, whose weights are stored in full: even and odd as double, real and imaginary
+     * parts apart, each [width][rows]. */
+    double *narrow[4];
 } tap_pairs;
 
 static bool tap_pairs_make(const stn_symbol *s, const stn_task *task, int first, int second, tap_pairs *p) {
@@ -359,6 +362,8 @@ static bool tap_pairs_make(const stn_symbol *s, const stn_task *task, int first,
     if (!p->most || !p->even) return false;
     p->odd = p->even + size, p->cosine_sine = p->odd + size;
     p->real = task->reach[first][0] + task->reach[first][1] == 0;
+    for (int k = 0; k < 4 && task->dtype != STN_F64; k++)
+        if (!(p->narrow[k] = k ? p->narrow[k - 1] + size : malloc(4 * size * sizeof(double)))) return false;
     for (size_t i = 0; i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
         int *const most = &p->most[o[s->axis] + s->low];
@@ -379,6 +384,25 @@ static void tap_pairs_evaluate(tap_pairs *p, const stn_symbol *s, const stn_task
         p->even[at].re += re, p->even[at].im += im;
         p->odd[at].re -= across < 0 ? -im : im, p->odd[at].im += across < 0 ? -re : re;
     }
+    for (int row = 0; row < p->rows && p->narrow[0]; row++)
+        for (int d = 0; d < p->width; d++) {
+            const int from = row * p->width + d, to = d * p->rows + row;
+            p->narrow[0][to] = (double)p->even[from].re, p->narrow[1][to] = (double)p->even[from].im;
+            p->narrow[2][to] = (double)p->odd[from].re, p->narrow[3][to] = (double)p->odd[from].im;
+        }
+}
+
+/* All rows at once, which is vectorisable. */
+static void put_narrow_taps(const tap_pairs *p, double *parts) {
+    double re[2 * STN_MAX_RADIUS + 1] = {0}, im[2 * STN_MAX_RADIUS + 1] = {0};
+    for (int d = 0; d < p->width; d++) {
+        const double cosine = (double)p->cosine_sine[d].re, sine = (double)p->cosine_sine[d].im, *narrow[4];
+        for (int k = 0; k < 4; k++) narrow[k] = p->narrow[k] + (size_t)d * (size_t)p->rows;
+        for (int row = 0; row < p->rows; row++) re[row] += narrow[0][row] * cosine, im[row] += narrow[3][row] * sine;
+        for (int row = 0; row < p->rows && !p->real; row++)
+            re[row] += narrow[2][row] * sine, im[row] += narrow[1][row] * cosine;
+    }
+    for (int row = 0; row < p->rows; row++) parts[2 * row] = re[row], parts[2 * row + 1] = im[row];
 }
 
 /* The weights along the axis at one frequency of both other axes. */
@@ -389,10 +413,13 @@ static void put_taps(const tap_pairs *p, const stn_symbol *s, int second, const 
         const complex_ld one_minus = table[root_index(place, d, s->length[second])];
         cs[d] = (complex_ld){1 - one_minus.re, -one_minus.im};
     }
+    if (p->narrow[0]) {
+        put_narrow_taps(p, parts);
+        return;
+    }
     for (int row = 0; row < p->rows; row++) {
-        const complex_ld *const even = p->even + (size_t)row * (size_t)p->width, *const odd =
-                                                                                     p->odd +
-                                                                                     (size_t)row * (size_t)p->width;
+        const complex_ld *const even = p->even + (size_t)row * (size_t)p->width;
+        const complex_ld *const odd = p->odd + (size_t)row * (size_t)p->width;
         long double re = 0, im = 0;
         for (int d = 0; d <= p->most[row]; d++) re += even[d].re * cs[d].re, im += odd[d].im * cs[d].im;
         for (int d = 0; !p->real && d <= p->most[row]; d++) re += odd[d].re * cs[d].im, im += even[d].im * cs[d].re;
@@ -410,7 +437,7 @@ static bool make_taps(const stn_symbol *s, const stn_task *task, const stn_symbo
             tap_pairs_evaluate(&p, s, task, first, second, tables->first, place[0][i]);
         put_taps(&p, s, second, tables->second, place[1][i], parts + i * s->parts);
     }
-    free(p.most), free(p.even);
+    free(p.most), free(p.even), free(p.narrow[0]);
     return good;
 }
 

@@ -10,7 +10,6 @@
 #include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
-#define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
 #define MOST_HALVES 32      /* longest window, in units of 8 words */
 #define MOST_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
@@ -357,7 +356,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->split = split;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED)) return false;
+    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : SPARSE_MOST_FUSED)) return false;
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);

@@ -10,6 +10,7 @@
 #define SPARSE_COLUMNS 8    /* columns of a product's right factor */
 
 #define SPARSE_MOST_PLANES 33
+#define SPARSE_MOST_FUSED 63 /* steps of a launch in 2D and 3D */
 
 /* The rows of taps of one launch: plane d has count[d] rows from y offset first[d] - Y_LOW on. A
  * plane may have none. */
