@@ -183,10 +183,9 @@ stn_status stn_pack_read(const stn_pack *pack, size_t index, stn_key *key, stn_e
         stn_entry_clear(entry);
         result = stn_fail(&why, STN_ERROR_FORMAT, "it is the entry of another key");
     }
-    if (result == STN_ERROR_FORMAT)
-        return stn_fail(error, result, "entry %zu of the pack %s is damaged: %s", index, pack->name, why.message);
     if (result != STN_OK)
-        return stn_fail(error, result, "entry %zu of the pack %s: %s", index, pack->name, why.message);
+        return stn_fail(error, result, "entry %zu of the pack %s%s: %s", index, pack->name,
+                        result == STN_ERROR_FORMAT ? " is damaged" : "", why.message);
     if (key) *key = own;
     return STN_OK;
 }

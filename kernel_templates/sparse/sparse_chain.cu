@@ -161,7 +161,7 @@ __device__ __forceinline__ void put_block(STORED *leaving, float scale, int warp
     }
 }
 
-constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+constexpr int ALIGNMENT_PAD = alignment_pad<STORED>(LEAD);
 static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE + (UNALIGNED ? LEAVING_BLOCKS * LEAVING : 0)) *
                                  sizeof(STORED)),
               "the launcher gives as much shared memory");

@@ -60,7 +60,7 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
 /* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident
  * at once on `multiprocessors` multiprocessors; 1 where the kernel is not loaded. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
-/* Launches blocks of `threads` threads, numbered along x; see stn_module_launch. */
+/* Launches a one-dimensional grid of `blocks` blocks of `threads` threads: stn_module_launch. */
 static inline stn_status stn_kernel_launch(const stn_kernel *kernel, int64_t blocks, int threads, size_t shared,
                                            void *arguments, void *stream, stn_error *error) {
     const stn_launch how = {
@@ -68,7 +68,7 @@ static inline stn_status stn_kernel_launch(const stn_kernel *kernel, int64_t blo
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 /* Checks that a cache entry's metadata and parameters hash to its key. STN_ERROR_FORMAT where its
- * text was changed, or other templates or another version made it. The binary itself is in no
- * key. */
+ * text was changed, or other templates or another version made it. This does not check PTX and
+ * cubin, which keys do not cover. */
 stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error);
 #endif

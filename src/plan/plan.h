@@ -9,7 +9,7 @@
 #include "context/kernel.h"
 #include "plan/kind.h"
 
-#define STN_PLAN_RANKING 64
+#define STN_PLAN_RANKING 64 /* most rows of a ranking */
 
 /* A row of the ranking: a candidate of a strategy, or a strategy that does not apply. */
 typedef struct stn_ranked {
@@ -145,14 +145,15 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* A limit of a ranking of which only the first row is of interest: candidates above it are left
- * out. */
+/* Limits a search for the cheapest candidate. */
 typedef struct stn_rank_limit {
     double cost; /* the highest stn_estimate_cost; 0: no limit, and `within_bound` is not read */
     /* Candidates above the error bound are excluded even if none is within it; the ranking is then
      * empty. */
     bool within_bound;
 } stn_rank_limit;
+/* As stn_plan_rank, where only the first row matters: leaves out candidates above the limit, and
+ * may leave out others that are not the cheapest. */
 void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */

@@ -142,3 +142,36 @@ bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACT
     }
     return true;
 }
+
+void stn_task_key(const stn_task *task, stn_text *key) {
+    const int64_t numbers[] = {task->rank,
+                               task->dtype,
+                               task->in_element,
+                               task->out_element,
+                               task->normalized,
+                               task->batch,
+                               task->in_batch_stride,
+                               task->out_batch_stride,
+                               (int64_t)task->steps,
+                               (int64_t)task->snapshots,
+                               task->snapshot_stride,
+                               task->source,
+                               task->source_batch_stride,
+                               task->sum,
+                               task->local,
+                               task->in_place,
+                               task->alignment};
+    double values[8] = {task->tolerance, task->divisor};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
+    for (int side = 0; side < 6; side++) {
+        const stn_boundary *b = &task->boundary[side / 2][side % 2];
+        stn_text_append(key, (const char *)&b->kind, sizeof b->kind);
+        values[2 + side] = b->value;
+    }
+    stn_text_append(key, (const char *)values, sizeof values);
+    stn_text_append(key, (const char *)task->n, sizeof task->n);
+    stn_text_append(key, (const char *)task->in_stride, sizeof task->in_stride);
+    stn_text_append(key, (const char *)task->out_stride, sizeof task->out_stride);
+    stn_text_append(key, (const char *)task->source_stride, sizeof task->source_stride);
+    stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
+}
