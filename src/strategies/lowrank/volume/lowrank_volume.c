@@ -164,7 +164,7 @@ typedef struct search {
     size_t count, most; /* at most MOST_CANDIDATES */
     double seconds[MOST_CANDIDATES];
     lowrank_volume_shape last; /* of the last f with a core; more steps take no fewer products */
-    bool crowded;              /* see lowrank_volume_fit; more steps need no fewer terms */
+    bool too_many_terms;       /* see lowrank_volume_fit; more steps need no fewer terms */
 } search;
 
 /* Whether f steps could be among the best with the last shape's products and without faces: a cheap
@@ -209,7 +209,7 @@ static size_t find_volume_shapes(const stn_task *task, const stn_machine *machin
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;
-        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &s.crowded, &core, &s.last)) {
+        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &s.too_many_terms, &core, &s.last)) {
             insert_candidate(&s, &s.last);
             failures = 0;
         } else if (++failures == MOST_FAILURES)
@@ -238,8 +238,8 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
     if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
     while (taps.fused < usual.fused && stn_power_fuse(task, &taps, NULL) == STN_OK) continue;
     for (int form = 1; form <= lowrank_volume_forms() && taps.fused == usual.fused && count < most; form++) {
-        bool crowded = false;
-        if (!lowrank_volume_fit(task, machine, &taps, form, &crowded, &core, &shape)) continue;
+        bool too_many_terms = false;
+        if (!lowrank_volume_fit(task, machine, &taps, form, &too_many_terms, &core, &shape)) continue;
         shape.form = 0;
         /* Candidates are compared by their stored values. */
         /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
@@ -290,10 +290,10 @@ static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int 
                                 stn_error *error) {
     const stn_task *task = &plan->task;
     lowrank_core core;
-    bool crowded = false;
+    bool too_many_terms = false;
     while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
-    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &crowded, &core, &to->shape)) &&
-        !lowrank_volume_fit(task, &plan->machine, taps, 0, &crowded, &core, &to->shape))
+    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &too_many_terms, &core, &to->shape)) &&
+        !lowrank_volume_fit(task, &plan->machine, taps, 0, &too_many_terms, &core, &to->shape))
         return fail_terms(fused, error);
     to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     put_values(task, taps, &core, to->shape.passes, to->values);
