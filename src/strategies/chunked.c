@@ -243,9 +243,9 @@ static void estimate_range(void *user, int64_t begin, int64_t end) {
 /* Tries the sizes that were added. Each needs rankings of all strategies, which take some
  * milliseconds: several threads make them first, and the search cache keeps their results. */
 static void try_sizes(search *s) {
-    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MOST_THREADS);
+    const int threads = (int)stn_min(stn_min(stn_compile_threads(s->plan->context), MOST_THREADS), s->count);
     stn_estimate all;
-    if (threads > 1 && s->count > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
+    if (threads > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
     if (s->pool) stn_pool_for(s->pool, s->count, 1, estimate_range, s);
     for (int i = 0; i < s->count; i++)
         if (estimate_sizes(s, s->sizes[i], &all) && stn_estimate_cost(&all) < s->cost)

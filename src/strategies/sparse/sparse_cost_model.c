@@ -43,9 +43,9 @@ static const struct {
     /* Cycles of a multiprocessor for an element that is loaded alone: where indices fold, and
      * elsewhere. */
     double folded_element_cycles, element_cycles;
-    /* Factor for a chain on rows that begin at any element, and the same if they fold: heat-2d in
-     * f16, ten steps, H200. */
-    double unaligned_chain_factor, unaligned_folded_chain_factor;
+    /* Factors for a chain on rows that begin at any element: if they do not fold, if they wrap, if
+     * they fold otherwise. heat-2d in f16, ten steps, H200. */
+    double unaligned_chain_factor, unaligned_wrapped_chain_factor, unaligned_folded_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_rate_per_dense_rate = 1.45,
            .shared_memory_fraction = 0.55,
@@ -68,6 +68,7 @@ static const struct {
            .folded_element_cycles = 2.6,
            .element_cycles = 0.6,
            .unaligned_chain_factor = 1.13,
+           .unaligned_wrapped_chain_factor = 1.3,
            .unaligned_folded_chain_factor = 2.15,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
@@ -252,7 +253,9 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     if (shape->split && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
     launch += element_seconds(task, machine, shape, &tiles);
     if (shape->terms && shape->vector == 1)
-        launch *= folds_along_x(task, false) ? rates.unaligned_folded_chain_factor : rates.unaligned_chain_factor;
+        launch *= !folds_along_x(task, false)             ? rates.unaligned_chain_factor
+                  : task->boundary[2][0].kind == STN_WRAP ? rates.unaligned_wrapped_chain_factor
+                                                          : rates.unaligned_folded_chain_factor;
     e->seconds = launches * (machine->launch_seconds + stn_faces_after(faces, machine, launch, blocks / slots));
     e->error = sparse_error(shape);
 }

@@ -200,9 +200,34 @@ static void partial(suite *s) {
     try_many(s, "steps a launch", STN_F64, s->full ? 200 : 16, 1, WHOLE, 2, s->full ? 12 : 6);
 }
 
+/* Boxes of so many taps that blocks of the interior and blocks at edges run one loop; the grid has
+ * both. */
+static void one_loop(suite *s) {
+    static const stn_boundary_kind sides[][2] = {
+        {STN_FIXED, STN_NEAREST}, {STN_REFLECT, STN_CONSTANT}, {STN_MIRROR, STN_FIXED}};
+    static const struct {
+        stn_dtype dtype;
+        int radius, vector;
+    } boxes[] = {{STN_F64, 7, 2}, {STN_F32, 7, 4}, {STN_F16, 6, 8}};
+    for (int k = 0; k < 3; k++)
+        for (int side = 0; side < 3; side++) {
+            dice d = {(uint64_t)(400 + 3 * k + side)};
+            stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, boxes[k].radius);
+            stn_problem p = grid_problem(stencil, (const int[]){150, 75 * 8}, boxes[k].dtype, 1);
+            char what[100];
+            for (int axis = 0; axis < 2; axis++)
+                for (int end = 0; end < 2; end++)
+                    p.boundary[axis][end] = (stn_boundary){sides[(side + axis) % 3][end], 2};
+            snprintf(what, sizeof what, "box of radius %d, %s and %s, %s", boxes[k].radius, side_names[sides[side][0]],
+                     side_names[sides[side][1]], stn_dtype_name(p.dtype));
+            check(s, what, &p, DIRECT_TILE, boxes[k].vector, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"mirror", mirror}, {"small", small},   {"batches", batches},
-                                       {"turns", turns},   {"skewed", skewed}, {"shifted", shifted},
-                                       {"single", single}, {"halves", halves}, {"partial", partial}};
+    static const suite_part parts[] = {
+        {"mirror", mirror}, {"small", small},     {"batches", batches}, {"one loop", one_loop}, {"turns", turns},
+        {"skewed", skewed}, {"shifted", shifted}, {"single", single},   {"halves", halves},     {"partial", partial}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

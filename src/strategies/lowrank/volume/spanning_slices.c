@@ -72,9 +72,10 @@ static void count_terms(const stn_power *taps, const lowrank_slices *along_z, in
 
 /* Adds slice i to the pivots if its residual exceeds `least`. */
 static void take_pivot(lowrank_slices *s, int i, long double least) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + s->rank * s->length;
+    long double *const along = s->dropped[i].along, *rest = s->q + s->rank * s->length;
     if (same_pivot(s, i) >= 0) return;
     long double left = residual_of(s, i, rest, along);
+    s->dropped[i].of = s->rank;
     if (left <= least) return;
     for (int j = 0; j < s->length; j++) rest[j] /= left;
     for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
@@ -133,14 +134,15 @@ static void find_pivots(const stn_power *taps, const lowrank_slices *along_z, bo
 /* Writes every slice as a combination of the pivots. A slice equal to a pivot gets coefficient 1
  * exactly; coefficients of the size of rounding are dropped. */
 void lowrank_slices_divide(lowrank_slices *s) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
+    long double *rest = s->q + (size_t)s->count * (size_t)s->length;
     for (int i = 0; i < s->count; i++) {
+        long double *const along = s->dropped[i].along;
         int same = same_pivot(s, i);
         if (same >= 0) {
             s->part[same][i] = 1;
             continue;
         }
-        residual_of(s, i, rest, along);
+        if (s->dropped[i].of != s->rank) residual_of(s, i, rest, along);
         for (int k = s->rank - 1; k >= 0; k--) {
             long double value = along[k];
             for (int j = k + 1; j < s->rank; j++) value -= s->upper[k][j] * s->part[j][i];

@@ -13,6 +13,11 @@ typedef struct lowrank_slices {
     long double part[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
     /* Slice pivot[k] = sum over j of upper[j][k] * q[j]. */
     long double upper[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
+    /* The components along q of a slice that was dropped when `of` slices were pivots. */
+    struct {
+        int of;
+        long double along[LOWRANK_CORE_SIDE];
+    } dropped[LOWRANK_CORE_SIDE];
     long double *slice, *q; /* count and rank vectors, one allocation */
 } lowrank_slices;
 
