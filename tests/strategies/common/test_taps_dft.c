@@ -74,8 +74,8 @@ Test(taps_dft, equals_the_definition) {
     }
 }
 
-/* The weights along an axis, to be transformed: in f64 the doubles nearest to the sums, in other
- * types as good as sums of double. */
+/* The weights along an axis, to be transformed: in f64 the doubles nearest to the sums, else as
+ * good as sums of double. */
 Test(taps_dft, weights_along_an_axis_equal_the_definition) {
     static const struct {
         int rank, low[3], high[3];
