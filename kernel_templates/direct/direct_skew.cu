@@ -297,9 +297,10 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
 
 // Planes that the marching loop unrolls: UNROLL where all words are stored as a whole. Other loops,
 // which fewer warps run, take longer to compile. They unroll the planes that share partial sums,
-// and two at least, since a thread's registers hold the loads of two planes at most. If SHIFTED, all
-// warps run this loop, and loads of later planes wait for its branches. Only a loop that is unrolled
-// as a whole omits the sums of the first and last planes that are not stored, so these must be few.
+// and two at least, since a thread's registers hold the loads of two planes at most. If SHIFTED,
+// all warps run this loop, and loads of later planes wait for its branches. Only a loop that is
+// unrolled as a whole omits the sums of the first and last planes that are not stored, so these
+// must be few.
 template <bool CHECKED, bool ALL>
 constexpr int planes_at_once() {
     constexpr bool FEW = SHIFTED ? DEPTH == 1 : CHUNK >= 8 * (DEPTH - 1);

@@ -183,8 +183,8 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
 // would wait at such branches.
 constexpr bool ONE_LOOP = LINES == 1 && UNROLL == 1 && COLUMN_LOOP == 0 && NTAPS * ROWS * VECTOR > 400;
 
-// Loads a line of plane z. If FOLD_YZ is false, all lines of the window lie in the grid, and `first`
-// points into the first one: to x = 0 if FOLD_X, else to the window's first element.
+// Loads a line of plane z. If FOLD_YZ is false, all lines of the window lie in the grid, and
+// `first` points into the first one: to x = 0 if FOLD_X, else to the window's first element.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void load_line_of(const tile_arguments &a, const thread_tile &b, const STORE *first, int fz,
                                              int line, REAL (&window)[SPAN]) {
