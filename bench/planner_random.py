@@ -80,7 +80,8 @@ def cold(options):
         for key, value in own.items():
             if value is not None:
                 ratios[key].append(value)
-        print(f"plan {row['cold_plan']:.3f} s, stored {1e3 * row['stored_plan']:.1f} ms, first {own['first']:.3f}, generic {generic:.3f} s, "
+        print(f"plan {row['cold_plan']:.3f} s, stored {1e3 * row['stored_plan']:.1f} ms (choosing {1e3 * row['stored_choose']:.1f}, "
+              f"loading {row['stored_kernels']:.0f} kernels {1e3 * row['stored_load']:.1f}), first {own['first']:.3f}, generic {generic:.3f} s, "
               f"compile first {row['cold_plan'] + each:.3f} s, first_result {'runs it' if row['soon_generic'] else 'compiles'}: "
               + ', '.join(f"N={count} {row['soon'][count]:.3f} s ({own[count]:.2f})" for count in COUNTS if own[count]) + f": {row['label']}", flush=True)
     print(f"cold: seed {options.seed}, {len(rows)} problems; plan s: {spread([row['cold_plan'] for row in rows], 0.5, 1)} (bars 0.5, 1.2); "

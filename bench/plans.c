@@ -8,7 +8,8 @@
  *   regret  on a GPU: times of the choices of ESTIMATE and MEASURE, divided by the least time of
  *           these two and of each strategy that applies, selected by name
  *   cold    on a GPU, each problem with an empty cache folder: seconds to make a plan, times of its
- *           first executions and of those with stored kernels, and of first_result
+ *           first executions and of those with stored kernels, and of first_result; of a plan from
+ *           stored kernels also the seconds of choosing and of loading kernels
  *   survey  needs no GPU: the ranking of all candidates by estimate, for --arch
  *
  * Problems whose predicted time is outside of --least to --most seconds are skipped (--small: grids

@@ -16,6 +16,8 @@ enum { COUNTS = sizeof counts / sizeof *counts, MANY = 20 };
 /* Seconds of a plan with its executions. */
 typedef struct times {
     double plan;
+    double choose, load;  /* parts of that: choosing alone, in a context of its own; loading kernels */
+    size_t kernels;       /* that were loaded */
     double first;         /* one execution, synchronised */
     double many;          /* MANY executions, enqueued; NaN: they would take too long */
     double after[COUNTS]; /* until the counts[i]-th execution has ended, plan included */
@@ -43,18 +45,38 @@ static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan
     return STN_OK;
 }
 
+/* Chooses in a new context with the given cache folder. */
+static stn_status time_choosing(const drawn_problem *p, const char *folder, double *seconds, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_context *context = NULL;
+    stn_plan *plan = NULL;
+    stn_status status;
+    options.estimate_only = 1;
+    STN_TRY_GOTO(status, open_context(folder, &context, error), done);
+    const double begin = bench_now();
+    status = stn_plan_create(context, &p->r.problem, &options, &plan, error);
+    *seconds = bench_now() - begin;
+done:
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    return status;
+}
+
 /* Makes a plan in a new context with the given cache folder, and executes it. */
 static stn_status time_plan(plans_device *d, const drawn_problem *p, const char *folder, bool first_result, double each,
                             times *t, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_context *context = NULL;
     stn_plan *plan = NULL;
+    stn_cache_stats stats;
     stn_status status;
     options.first_result = first_result, options.no_auto_workspace = 1;
     STN_TRY_GOTO(status, open_context(folder, &context, error), done);
     const double begin = bench_now();
     STN_TRY_GOTO(status, stn_plan_create(context, &p->r.problem, &options, &plan, error), done);
     t->plan = bench_now() - begin;
+    stn_context_cache_stats(context, &stats);
+    t->load = stats.load_seconds, t->kernels = plan->kernels->count;
     STN_TRY_GOTO(status, plans_device_workspace(d, plan, error), done);
     if (first_result) {
         t->generic = stn_first_result_now(plan) != plan;
@@ -105,10 +127,17 @@ static void print(const drawn_problem *p, const times *cold, const times *stored
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"cold_plan", cold->plan},       {"stored_plan", stored->plan},
-                   {"cold_first", cold->first},     {"cold_many", cold->many},
-                   {"stored_first", stored->first}, {"stored_many", stored->many},
-                   {"soon_plan", soon->plan},       {"generic", generic}};
+    } numbers[] = {{"cold_plan", cold->plan},
+                   {"stored_plan", stored->plan},
+                   {"cold_first", cold->first},
+                   {"cold_many", cold->many},
+                   {"stored_first", stored->first},
+                   {"stored_many", stored->many},
+                   {"soon_plan", soon->plan},
+                   {"generic", generic},
+                   {"stored_choose", stored->choose},
+                   {"stored_load", stored->load},
+                   {"stored_kernels", (double)stored->kernels}};
     stn_text_printf(&text, "{\"label\":");
     stn_json_string(&text, p->label);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -136,6 +165,7 @@ static stn_status measure(plans_device *d, const drawn_problem *p, stn_error *er
     STN_TRY_GOTO(status, plans_device_load(d, p, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &cold, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &stored, error), done);
+    STN_TRY_GOTO(status, time_choosing(p, folder, &stored.choose, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, other, true, stored.first, &soon, error), done);
     STN_TRY_GOTO(status, time_generic(d, p, folder, &generic, error), done);
     print(p, &cold, &stored, &soon, generic);

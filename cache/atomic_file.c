@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-enum { TOUCH_SECONDS = 60 };
+enum { TOUCH_SECONDS = 60 }; /* The time of last use is updated if it is older than this. */
 
 static bool write_all(int fd, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
@@ -34,11 +34,9 @@ static bool put(int dir, const char *name, mode_t mode, const void *bytes, size_
     int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     bool good = fd >= 0 && write_all(fd, bytes, size) && (!sync || !fsync(fd));
     int why = errno;
-    if (fd >= 0 && close(fd) && good) { /* NFS reports a full disk only here. */
-        good = false;
-        why = errno;
-    }
-    if (good && renameat(dir, temp, dir, name)) {
+    /* NFS reports a full disk only when the file is closed. */
+    const bool closed = fd >= 0 && !close(fd);
+    if (good && (!closed || renameat(dir, temp, dir, name))) {
         good = false;
         why = errno;
     }
@@ -53,12 +51,10 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
     for (int attempt = 0; attempt < 3 && !good; attempt++) {
         const int dir = stn_folder_open_at(folder, sub, true);
         good = dir >= 0 && put(dir, name, folder->shared ? 0666 : 0600, bytes, size, sync);
-        const int why = errno;
         /* Makes the rename durable; some file systems cannot sync a folder. */
         if (good && sync) (void)fsync(dir);
-        if (dir >= 0) close(dir);
-        errno = why;
-        if (!good && why != ENOENT) break;
+        stn_folder_close(dir);
+        if (!good && errno != ENOENT) break;
     }
     return good;
 }

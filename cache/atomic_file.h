@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
 #include "cache/folder.h"
 

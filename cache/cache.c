@@ -66,15 +66,6 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
     return STN_OK;
 }
 
-/* Detects, and warns of, an existing but unusable folder at once. */
-static void check_folder(stn_folder *folder) {
-    int fd = stn_folder_open(folder, false);
-    if (fd >= 0)
-        close(fd);
-    else if (errno != ENOENT)
-        stn_folder_clear(folder);
-}
-
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error) {
     static const stn_cache_options defaults;
     if (!options) options = &defaults;
@@ -93,7 +84,10 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
         stn_cache_close(made);
         return status;
     }
-    check_folder(&made->folder);
+    /* Warns of an existing but unusable folder at once. */
+    const int root = stn_folder_open(&made->folder, false);
+    if (root < 0 && errno != ENOENT) stn_folder_clear(&made->folder);
+    stn_folder_close(root);
     *cache = made;
     return STN_OK;
 }
@@ -186,8 +180,8 @@ bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
     return result == STN_OK;
 }
 
-/* Does this file's header name the source key? Only the entry's checksum, when it is read, says
- * whether that is true. */
+/* Whether this file's header contains the source key. The header may be damaged: the checksum of
+ * the entry is verified when the entry is read. */
 static bool is_of_source(int sub, const char *name, const stn_key *source, struct stat *status) {
     unsigned char header[STN_ENTRY_HEADER];
     const int file = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -265,7 +259,7 @@ bool stn_cache_reject(stn_cache *cache, const stn_key *key) {
     stn_cache_file_name(key, sub_name, name);
     const int sub = stn_folder_open_at(&cache->folder, sub_name, false);
     if (sub >= 0 && stn_file_remove(sub, name)) stn_cache_add(cache, &cache->stats.rejected, 1);
-    if (sub >= 0) close(sub);
+    stn_folder_close(sub);
     return true;
 }
 

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "cache/entry.h"
 #include "cache/folder.h"
 #include "cache/pack.h"
@@ -63,7 +62,8 @@ bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
 /* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on).
- * False if it is embedded in the library: it is then made for newer drivers, which is no fault. */
+ * False if the entry is built into the library, which is no fault: the driver may be too old for
+ * it. */
 bool stn_cache_reject(stn_cache *cache, const stn_key *key);
 /* A per-key lock between processes with a time limit, so that a kernel is compiled once: find,
  * lock, find again, compile, store, unlock. -1 if the time is up: continue without it. */

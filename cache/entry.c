@@ -8,15 +8,7 @@
 
 #include "base/error.h"
 
-enum {
-    AT_VERSION = 8,
-    AT_FLAGS = 12,
-    AT_KEY = 16,
-    AT_SOURCE = STN_ENTRY_AT_SOURCE,
-    AT_SIZES = 80,
-    AT_SUM = 112,
-    PARTS = 4
-};
+enum { AT_VERSION = 8, AT_FLAGS = 12, AT_KEY = 16, AT_SIZES = 80, AT_SUM = 112, PARTS = 4 };
 static const unsigned char magic[8] = "STNKERN\n";
 
 void stn_entry_clear(stn_entry *entry) {
@@ -56,7 +48,7 @@ stn_status stn_entry_encode(const stn_key *key, const stn_entry *entry, unsigned
     memcpy(bytes, magic, sizeof magic);
     stn_put32(bytes + AT_VERSION, STN_ENTRY_VERSION);
     memcpy(bytes + AT_KEY, key, sizeof *key);
-    memcpy(bytes + AT_SOURCE, stn_entry_source(key, entry), sizeof *key);
+    memcpy(bytes + STN_ENTRY_AT_SOURCE, stn_entry_source(key, entry), sizeof *key);
     unsigned char *at = bytes + STN_ENTRY_HEADER;
     for (int i = 0; i < PARTS; i++) {
         stn_put64(bytes + AT_SIZES + 8 * i, length[i]);
@@ -114,11 +106,11 @@ stn_status stn_entry_decode(const unsigned char *image, size_t size, stn_key *ke
     if (memchr(metadata, 0, length[0] + length[1] + length[2]))
         return stn_fail(error, STN_ERROR_FORMAT, "its text holds a NUL byte");
     static const stn_key none;
-    if (!memcmp(image + AT_SOURCE, &none, sizeof none))
+    if (!memcmp(image + STN_ENTRY_AT_SOURCE, &none, sizeof none))
         return stn_fail(error, STN_ERROR_FORMAT, "its source key is empty");
     bool failed = false;
     stn_entry made = {.ptx_size = length[2], .cubin_size = length[3]};
-    memcpy(&made.source, image + AT_SOURCE, sizeof made.source);
+    memcpy(&made.source, image + STN_ENTRY_AT_SOURCE, sizeof made.source);
     made.metadata = copy(metadata, length[0], &failed);
     made.params = copy(params, length[1], &failed);
     if (length[2]) made.ptx = copy(ptx, length[2], &failed);

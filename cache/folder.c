@@ -96,7 +96,7 @@ static int make_path(const stn_folder *folder) {
 }
 
 /* Checks owner and mode of an opened folder; closes it if it is not trusted. */
-static int trust(stn_folder *folder, int fd, const char *name) {
+static int check_trusted(stn_folder *folder, int fd, const char *name) {
     struct stat status;
     const char *why = fstat(fd, &status) ? strerror(errno) : stn_folder_distrust(folder, &status);
     if (!why) return fd;
@@ -125,6 +125,12 @@ static int refuse(stn_folder *folder, const char *name, int why) {
     return -1;
 }
 
+void stn_folder_close(int descriptor) {
+    const int why = errno;
+    if (descriptor >= 0) close(descriptor);
+    errno = why;
+}
+
 int stn_folder_open(stn_folder *folder, bool create) {
     if (!folder->path) {
         errno = ENOENT;
@@ -136,7 +142,7 @@ int stn_folder_open(stn_folder *folder, bool create) {
         if (make_path(folder)) return refuse(folder, "", errno);
         fd = open(folder->path, flags(folder));
     }
-    return fd < 0 ? refuse(folder, "", errno) : trust(folder, fd, "");
+    return fd < 0 ? refuse(folder, "", errno) : check_trusted(folder, fd, "");
 }
 
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create) {
@@ -149,15 +155,14 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
         fd = openat(root, name, flags(folder));
         if (fd < 0 && errno == ENOENT) return -1;
     }
-    return fd < 0 ? refuse(folder, name, errno) : trust(folder, fd, name);
+    return fd < 0 ? refuse(folder, name, errno) : check_trusted(folder, fd, name);
 }
 
 int stn_folder_open_at(stn_folder *folder, const char *sub, bool create) {
     const int root = stn_folder_open(folder, create);
     if (root < 0 || !sub) return root;
-    const int fd = stn_folder_open_sub(folder, root, sub, create), why = errno;
-    close(root);
-    errno = why;
+    const int fd = stn_folder_open_sub(folder, root, sub, create);
+    stn_folder_close(root);
     return fd;
 }
 
@@ -172,7 +177,7 @@ static int open_lock(stn_folder *folder) {
     if (root < 0) return -1;
     int fd = openat(root, STN_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                     folder->shared ? 0666 : 0600);
-    close(root);
+    stn_folder_close(root);
     return fd;
 }
 
@@ -182,7 +187,7 @@ static bool is_current(stn_folder *folder, int fd) {
     const int root = stn_folder_open(folder, false);
     const bool same = root >= 0 && !fstat(fd, &held) && !fstatat(root, STN_LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) &&
                       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-    if (root >= 0) close(root);
+    stn_folder_close(root);
     return same;
 }
 
@@ -201,22 +206,16 @@ static bool wait_for(int fd, const stn_key *key, double deadline) {
 
 int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
     const double deadline = stn_clock_seconds() + 1e-3 * wait_ms;
-    int why = EAGAIN;
     /* If the folder was removed or moved and made again meanwhile, others lock another file: try
      * again. */
     for (int attempt = 0; attempt < 3; attempt++) {
         const int lock = open_lock(folder);
         if (lock < 0) return -1;
         const bool held = wait_for(lock, key, deadline);
-        why = held ? EAGAIN : errno;
         if (held && is_current(folder, lock)) return lock;
-        close(lock);
-        if (!held) break;
+        stn_folder_close(lock);
+        if (!held) return -1;
     }
-    errno = why;
+    errno = EAGAIN;
     return -1;
-}
-
-void stn_folder_unlock(int lock) {
-    if (lock >= 0) close(lock);
 }

@@ -36,6 +36,9 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
 /* Opens the subfolder `sub`, or with NULL the folder itself. */
 int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
 
+/* Closes a folder or file, or releases a lock. Keeps errno; -1 has no effect. */
+void stn_folder_close(int descriptor);
+
 /* NULL, or why a file with this status is not trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
 
@@ -43,5 +46,4 @@ const char *stn_folder_distrust(const stn_folder *folder, const struct stat *sta
 #define STN_LOCK_NAME "lock"
 /* Returns the lock; -1, with errno, if it was not acquired within wait_ms milliseconds. */
 int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key);
-void stn_folder_unlock(int lock); /* -1 has no effect */
 #endif

@@ -27,6 +27,7 @@ typedef struct file {
 } file;
 
 typedef struct files {
+    int root; /* the opened folder; -1: there is none */
     file *list;
     size_t count;
     size_t hidden; /* subfolders that exist but cannot be read (stn_folder_open_sub warns) */
@@ -69,15 +70,19 @@ static bool add_file(files *all, const char *sub, const char *name, const struct
     return true;
 }
 
+static void finish(files *all) {
+    free(all->list);
+    stn_folder_close(all->root);
+}
+
 /* Lists one subfolder; takes over the descriptor. False: out of memory. A folder under an entry's
  * name is listed too, so that it is reported. */
 static bool scan_sub(files *all, int sub, const char *sub_name) {
     DIR *folder = fdopendir(sub);
     if (!folder) {
-        int why = errno;
-        close(sub);
+        stn_folder_close(sub);
         all->hidden++;
-        return why != ENOMEM;
+        return errno != ENOMEM;
     }
     bool good = true;
     for (struct dirent *item; good && (item = readdir(folder));) {
@@ -102,35 +107,29 @@ static int by_use(const void *a, const void *b) {
     return x->used < y->used ? -1 : x->used > y->used ? 1 : by_name(a, b);
 }
 
-/* Lists all files of the cache. *root is opened, or -1 if there is no folder yet (nothing is
- * listed). */
-static stn_status scan(stn_cache *cache, int *root, files *all, stn_error *error) {
-    *all = (files){0};
-    *root = -1;
+/* Lists all files of the cache, none if there is no folder yet. Clears *counts (may be NULL), and
+ * adds the subfolders that cannot be read. */
+static stn_status scan(stn_cache *cache, files *all, stn_cache_collection *counts, stn_error *error) {
+    *all = (files){.root = -1};
+    if (counts) *counts = (stn_cache_collection){0};
     if (!cache->folder.path)
         return stn_fail(error, STN_ERROR_IO, "there is no cache folder: %s",
                         *cache->folder.problem ? cache->folder.problem : "the cache is in memory only");
-    *root = stn_folder_open(&cache->folder, false);
-    if (*root < 0 && errno == ENOENT) return STN_OK;
-    if (*root < 0) return stn_fail(error, STN_ERROR_IO, "%s", cache->folder.problem);
+    all->root = stn_folder_open(&cache->folder, false);
+    if (all->root < 0 && errno == ENOENT) return STN_OK;
+    if (all->root < 0) return stn_fail(error, STN_ERROR_IO, "%s", cache->folder.problem);
     for (int i = 0; i < 256; i++) {
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
-        int sub = stn_folder_open_sub(&cache->folder, *root, name, false);
+        int sub = stn_folder_open_sub(&cache->folder, all->root, name, false);
         all->hidden += sub < 0 && errno != ENOENT;
         if (sub < 0 || scan_sub(all, sub, name)) continue;
-        free(all->list);
-        close(*root);
-        *root = -1;
+        finish(all);
         return stn_fail_memory(error, "the list of stored kernels", (all->count + 1) * sizeof(file));
     }
     if (all->count) qsort(all->list, all->count, sizeof(file), by_name);
+    if (counts) counts->left = all->hidden;
     return STN_OK;
-}
-
-static void done(int root, files *all) {
-    free(all->list);
-    if (root >= 0) close(root);
 }
 
 static void key_of(const file *entry, stn_key *key) {
@@ -143,12 +142,11 @@ static void key_of(const file *entry, stn_key *key) {
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
     const size_t digits = strlen(prefix);
     files all;
-    int root;
     size_t found = 0;
     if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
-    STN_TRY(scan(cache, &root, &all, error));
+    STN_TRY(scan(cache, &all, NULL, error));
     for (size_t i = 0; i < all.count; i++) {
         char hex[65];
         stn_key own;
@@ -159,7 +157,7 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
         *key = own;
         found++;
     }
-    done(root, &all);
+    finish(&all);
     if (found == 1) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s", found,
                     prefix, found ? "give more digits" : "`stentor cache list` shows the keys");
@@ -177,7 +175,7 @@ static bool visit_one(stn_cache *cache, int root, const file *each, stn_cache_vi
         sub < 0 ? stn_fail(&why, STN_ERROR_IO, "its folder cannot be opened")
                 : stn_cache_read_file(cache, sub, each->name, &item.key, &entry, &item.seen, &why, false);
     const bool gone = sub >= 0 && status == STN_ERROR_IO && faccessat(sub, each->name, F_OK, AT_SYMLINK_NOFOLLOW);
-    if (sub >= 0) close(sub);
+    stn_folder_close(sub);
     item.damaged = status == STN_ERROR_FORMAT;
     item.entry = status == STN_OK ? &entry : NULL;
     item.fault = status == STN_OK ? NULL : why.message;
@@ -186,18 +184,17 @@ static bool visit_one(stn_cache *cache, int root, const file *each, stn_cache_vi
     return more;
 }
 
-static void visit_all(stn_cache *cache, int root, const files *all, stn_cache_visit visit, void *user) {
+static void visit_all(stn_cache *cache, const files *all, stn_cache_visit visit, void *user) {
     bool more = true;
     for (size_t i = 0; i < all->count && more; i++)
-        if (all->list[i].kind == FILE_ENTRY) more = visit_one(cache, root, &all->list[i], visit, user);
+        if (all->list[i].kind == FILE_ENTRY) more = visit_one(cache, all->root, &all->list[i], visit, user);
 }
 
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     files all;
-    int root;
-    STN_TRY(scan(cache, &root, &all, error));
-    visit_all(cache, root, &all, visit, user);
-    done(root, &all);
+    STN_TRY(scan(cache, &all, NULL, error));
+    visit_all(cache, &all, visit, user);
+    finish(&all);
     return STN_OK;
 }
 
@@ -206,14 +203,13 @@ static bool remove_file(stn_cache *cache, int root, const file *which, stn_log_l
                         stn_cache_collection *counts) {
     int sub = stn_folder_open_sub(&cache->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
-    const int why = errno;
-    if (sub >= 0) close(sub);
+    stn_folder_close(sub);
     if (gone)
         counts->removed_files++, counts->removed_bytes += which->bytes;
-    else if (why != ENOENT) {
+    else if (errno != ENOENT) {
         counts->left++;
         stn_log(cache->folder.logger, level, "%s/%s/%s is left: it cannot be removed (%s)", cache->folder.path,
-                which->sub, which->name, strerror(why));
+                which->sub, which->name, strerror(errno));
     }
     return gone;
 }
@@ -221,26 +217,23 @@ static bool remove_file(stn_cache *cache, int root, const file *which, stn_log_l
 static stn_status collect(stn_cache *cache, int64_t spare_seconds, stn_log_level level, stn_cache_collection *counts,
                           stn_error *error) {
     files all;
-    int root;
-    *counts = (stn_cache_collection){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
-    STN_TRY(scan(cache, &root, &all, error));
-    counts->left = all.hidden;
+    STN_TRY(scan(cache, &all, counts, error));
     int64_t now = time(NULL);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
         else if (now - all.list[i].used > TEMP_SECONDS) /* of a killed writer */
-            (void)remove_file(cache, root, &all.list[i], level, counts);
+            (void)remove_file(cache, all.root, &all.list[i], level, counts);
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
         if (counts->files <= cache->max_files && counts->bytes <= cache->max_bytes) break;
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
-        if (remove_file(cache, root, each, level, counts)) counts->files--, counts->bytes -= each->bytes;
+        if (remove_file(cache, all.root, each, level, counts)) counts->files--, counts->bytes -= each->bytes;
     }
-    done(root, &all);
+    finish(&all);
     return STN_OK;
 }
 
@@ -261,14 +254,13 @@ static bool verify_one(void *user, const stn_cache_item *item) {
                 item->fault);
         const int sub = stn_folder_open_at(folder, sub_name, false);
         const bool gone = sub >= 0 && stn_file_remove_seen(sub, name, &item->seen);
-        const int why = errno;
-        if (sub >= 0) close(sub);
+        stn_folder_close(sub);
         if (gone) {
             stn_cache_add(v->cache, &v->cache->stats.rejected, 1);
             v->counts->damaged++, v->counts->removed_files++, v->counts->removed_bytes += item->bytes;
         }
-        if (gone || why == ENOENT) return true;
-        left_because = why == ESTALE ? NULL : strerror(why); /* NULL: a new file has replaced it */
+        if (gone || errno == ENOENT) return true;
+        left_because = errno == ESTALE ? NULL : strerror(errno); /* NULL: a new file replaced it */
     }
     if (item->fault && left_because) {
         stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, item->fault,
@@ -277,12 +269,6 @@ static bool verify_one(void *user, const stn_cache_item *item) {
     }
     v->counts->files++, v->counts->bytes += item->bytes;
     return true;
-}
-
-/* Keeps all measurements: stn_wisdom_update, called with it, only moves a damaged file aside. */
-static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
-    (void)user;
-    return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
 }
 
 /* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
@@ -296,7 +282,7 @@ static void count_wisdom(stn_folder *folder, bool verify, stn_cache_collection *
     counts->bytes += (uint64_t)seen.st_size;
     stn_wisdom_clear(&wisdom);
     if (!verify || status == STN_OK) return;
-    if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, keep, NULL, &why) == STN_OK) {
+    if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, NULL, NULL, &why) == STN_OK) {
         counts->damaged++, counts->removed_files++;
         counts->removed_bytes += (uint64_t)seen.st_size;
         counts->bytes -= (uint64_t)seen.st_size;
@@ -308,12 +294,9 @@ static void count_wisdom(stn_folder *folder, bool verify, stn_cache_collection *
 
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
     files all;
-    int root;
-    *counts = (stn_cache_collection){0};
-    STN_TRY(scan(cache, &root, &all, error));
-    counts->left = all.hidden;
-    visit_all(cache, root, &all, verify_one, &(verifying){cache, counts});
-    done(root, &all);
+    STN_TRY(scan(cache, &all, counts, error));
+    visit_all(cache, &all, verify_one, &(verifying){cache, counts});
+    finish(&all);
     count_wisdom(&cache->folder, true, counts);
     return STN_OK;
 }
@@ -326,14 +309,11 @@ stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_colle
 
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
     files all;
-    int root;
-    *counts = (stn_cache_collection){0};
-    STN_TRY(scan(cache, &root, &all, error));
-    counts->left = all.hidden;
+    STN_TRY(scan(cache, &all, counts, error));
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(cache, root, &all.list[i], STN_LOG_WARNING, counts) && all.list[i].kind == FILE_ENTRY)
+        if (!remove_file(cache, all.root, &all.list[i], STN_LOG_WARNING, counts) && all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
-    done(root, &all);
+    finish(&all);
     return stn_wisdom_remove(&cache->folder, error);
 }
 

@@ -183,10 +183,9 @@ stn_status stn_pack_read(const stn_pack *pack, size_t index, stn_key *key, stn_e
         stn_entry_clear(entry);
         result = stn_fail(&why, STN_ERROR_FORMAT, "it is the entry of another key");
     }
-    if (result == STN_ERROR_FORMAT)
-        return stn_fail(error, result, "entry %zu of the pack %s is damaged: %s", index, pack->name, why.message);
     if (result != STN_OK)
-        return stn_fail(error, result, "entry %zu of the pack %s: %s", index, pack->name, why.message);
+        return stn_fail(error, result, "entry %zu of the pack %s%s: %s", index, pack->name,
+                        result == STN_ERROR_FORMAT ? " is damaged" : "", why.message);
     if (key) *key = own;
     return STN_OK;
 }
@@ -212,7 +211,7 @@ struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
     size_t count;
-    int newest;       /* Kernels for older architectures that have cubins lose their PTX. */
+    int ptx_sm;       /* Kernels for other architectures with cubins lose their PTX; 0: none. */
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
@@ -224,7 +223,7 @@ stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error) {
     return STN_OK;
 }
 
-void stn_pack_writer_drop_ptx(stn_pack_writer *writer, int newest) { writer->newest = newest; }
+void stn_pack_writer_keep_ptx(stn_pack_writer *writer, int sm) { writer->ptx_sm = sm; }
 
 void stn_pack_writer_destroy(stn_pack_writer *writer) {
     if (!writer) return;
@@ -262,7 +261,7 @@ stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_e
     char arch[16];
     int sm = 0;
     (void)stn_entry_field(entry, "arch", arch, sizeof arch);
-    if (entry->cubin && sscanf(arch, "sm_%d", &sm) == 1 && sm < writer->newest) lean.ptx_size = 0;
+    if (entry->cubin && writer->ptx_sm && sscanf(arch, "sm_%d", &sm) == 1 && sm != writer->ptx_sm) lean.ptx_size = 0;
     stn_status status = stn_entry_encode(key, &lean, &added.image, &added.size, &why);
     pthread_mutex_lock(&writer->lock);
     if (status == STN_OK) status = insert(writer, &added, &why);

@@ -25,9 +25,9 @@ stn_status stn_pack_verify(const stn_pack *pack, stn_error *error);
 
 typedef struct stn_pack_writer stn_pack_writer; /* thread-safe */
 stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error);
-/* Kernels that are added from now on lose their PTX where they have a cubin and their architecture
- * is older than `newest` (90: sm_90): newer GPUs use the PTX of the newest one. */
-void stn_pack_writer_drop_ptx(stn_pack_writer *writer, int newest);
+/* Kernels that are added from now on lose their PTX where they have a cubin, unless they are for
+ * the architecture `sm` (90: sm_90), whose PTX serves newer GPUs that have no cubin. */
+void stn_pack_writer_keep_ptx(stn_pack_writer *writer, int sm);
 void stn_pack_writer_destroy(stn_pack_writer *writer); /* NULL has no effect */
 /* Copies the entry. If the source key is there already, the first entry stays (as packs are
  * searched in order). */

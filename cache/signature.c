@@ -60,15 +60,16 @@ stn_status stn_signature_read_file(const char *path, char **bytes, size_t *size,
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 stn_status stn_signature_make_keys(stn_text *secret, char public_key[STN_PUBLIC_KEY_TEXT], stn_error *error) {
-    unsigned char own[SECRET], other[PUBLIC];
+    unsigned char secret_bytes[SECRET], public_bytes[PUBLIC];
     char digits[2 * SECRET + 1];
     STN_TRY(begin(error));
-    crypto_sign_keypair(other, own);
-    stn_text_printf(secret, "%s%s\n", secret_line, sodium_bin2hex(digits, sizeof digits, own, sizeof own));
-    sodium_memzero(own, sizeof own);
+    crypto_sign_keypair(public_bytes, secret_bytes);
+    sodium_bin2hex(digits, sizeof digits, secret_bytes, sizeof secret_bytes);
+    stn_text_printf(secret, "%s%s\n", secret_line, digits);
+    sodium_memzero(secret_bytes, sizeof secret_bytes);
     sodium_memzero(digits, sizeof digits);
-    sodium_bin2hex(public_key, STN_PUBLIC_KEY_TEXT, other, sizeof other);
-    return secret->failed ? stn_fail_memory(error, "a key", sizeof own) : STN_OK;
+    sodium_bin2hex(public_key, STN_PUBLIC_KEY_TEXT, public_bytes, sizeof public_bytes);
+    return secret->failed ? stn_fail_memory(error, "a key", sizeof secret_bytes) : STN_OK;
 }
 
 static bool is_key(const char *text, size_t size) {

@@ -88,22 +88,14 @@ static stn_status find_entries(stn_wisdom *wisdom, const char *end, stn_error *e
 }
 
 stn_status stn_wisdom_parse(const char *text, size_t size, stn_wisdom *wisdom, stn_error *error) {
-    stn_wisdom made = {0};
-    *wisdom = made;
+    *wisdom = (stn_wisdom){0};
     STN_TRY(check_frame(text, size, error));
-    made.text = strndup(text, size);
-    made.entry = malloc((size / KEY_LINE + 2) * sizeof *made.entry);
-    stn_status status = STN_OK;
-    if (!made.text || !made.entry)
-        status = stn_fail_memory(error, "wisdom", size);
-    else
-        /* Entries point into the text, which the analyzer reports as a leak.
-         * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-        status = find_entries(&made, made.text + size - SUM_LINE, error);
-    if (status == STN_OK)
-        *wisdom = made;
-    else
-        stn_wisdom_clear(&made);
+    wisdom->text = strndup(text, size);
+    wisdom->entry = malloc((size / KEY_LINE + 2) * sizeof *wisdom->entry);
+    const stn_status status = wisdom->text && wisdom->entry
+                                  ? find_entries(wisdom, wisdom->text + size - SUM_LINE, error)
+                                  : stn_fail_memory(error, "wisdom", size);
+    if (status != STN_OK) stn_wisdom_clear(wisdom);
     return status;
 }
 
@@ -222,9 +214,8 @@ stn_status stn_wisdom_read(stn_folder *folder, stn_wisdom *wisdom, struct stat *
     const int root = stn_folder_open(folder, false);
     if (root < 0) return errno == ENOENT ? STN_OK : fail_folder(folder, error);
     stn_status status = stn_file_read(folder, root, NAME, 0, STN_WISDOM_BYTES, false, &text, seen, &why);
-    const bool absent = status == STN_ERROR_IO && errno == ENOENT;
-    close(root);
-    if (absent) return STN_OK;
+    stn_folder_close(root);
+    if (status == STN_ERROR_IO && errno == ENOENT) return STN_OK;
     if (status == STN_OK) status = stn_wisdom_parse(text, (size_t)seen->st_size, wisdom, &why);
     free(text);
     return status == STN_OK ? STN_OK
@@ -249,9 +240,8 @@ stn_status stn_wisdom_refresh(stn_folder *folder, stn_wisdom *wisdom, struct sta
 static stn_status set_aside(stn_folder *folder, const char *why, stn_error *error) {
     const int root = stn_folder_open(folder, false);
     const bool done = root >= 0 && !renameat(root, NAME, root, NAME ".damaged");
-    const int number = errno;
-    if (root >= 0) close(root);
-    if (!done) return stn_fail(error, STN_ERROR_IO, "%s; it cannot be set aside: %s", why, strerror(number));
+    stn_folder_close(root);
+    if (!done) return stn_fail(error, STN_ERROR_IO, "%s; it cannot be set aside: %s", why, strerror(errno));
     stn_log(folder->logger, STN_LOG_WARNING, "%s; it is kept as %s/" NAME ".damaged, and new wisdom begins", why,
             folder->path);
     return STN_OK;
@@ -282,9 +272,11 @@ stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void 
         status = set_aside(folder, why.message, error);
     else if (status != STN_OK)
         (void)stn_fail(error, status, "%s", why.message);
-    if (status == STN_OK) status = change(user, &before, &after, error);
+    if (status == STN_OK)
+        status = change ? change(user, &before, &after, error)
+                        : stn_wisdom_join(&before, &(stn_wisdom){0}, &after, NULL, error);
     if (status == STN_OK) status = replace(folder, &after, error);
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
     stn_text_clear(&after);
     stn_wisdom_clear(&before);
     return status;
@@ -295,8 +287,7 @@ stn_status stn_wisdom_remove(stn_folder *folder, stn_error *error) {
     if (root < 0) return errno == ENOENT ? STN_OK : fail_folder(folder, error);
     (void)stn_file_remove(root, NAME ".damaged");
     const bool gone = stn_file_remove(root, NAME) || errno == ENOENT;
-    const int why = errno;
-    close(root);
+    stn_folder_close(root);
     return gone ? STN_OK
-                : stn_fail(error, STN_ERROR_IO, "%s/" NAME " cannot be removed: %s", folder->path, strerror(why));
+                : stn_fail(error, STN_ERROR_IO, "%s/" NAME " cannot be removed: %s", folder->path, strerror(errno));
 }

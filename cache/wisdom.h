@@ -65,7 +65,8 @@ stn_status stn_wisdom_refresh(stn_folder *folder, stn_wisdom *wisdom, struct sta
 /* Writes the new content into *after, which is empty. */
 typedef stn_status (*stn_wisdom_change)(void *user, stn_wisdom *before, stn_text *after, stn_error *error);
 /* Reads, changes and replaces the file under a lock between processes. A damaged file is kept as
- * wisdom.damaged. If the file cannot be read or written, nothing changes and this fails. */
+ * wisdom.damaged. If the file cannot be read or written, nothing changes and this fails. `change`
+ * may be NULL: nothing else is changed. */
 stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void *user, stn_error *error);
 /* Removes the file, even a damaged one. */
 stn_status stn_wisdom_remove(stn_folder *folder, stn_error *error);

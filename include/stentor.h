@@ -181,15 +181,15 @@ STN_API void stn_context_destroy(stn_context *context);
 /* Non-zero if plans of this context take device pointers. */
 STN_API int stn_context_is_device(const stn_context *context);
 
-/* Describes the context: device, driver, NVRTC, cuFFT, cuBLAS, cache folder, missing libraries and
- * how to get them. Text for people, or one JSON object. *text is the caller's, freed with
- * stn_text_free. */
+/* The form of a description: text for people, or one JSON object. */
 typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
+/* Describes the context: device, driver, NVRTC, cuFFT, cuBLAS, cache folder, missing libraries and
+ * how to get them. *text is the caller's, freed with stn_text_free. */
 STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
 
 /* Counts of kernels, bytes and seconds since the context was created. */
 typedef struct stn_cache_stats {
-    /* Numbers of kernels; pack_hits counts those that the library contains, too. */
+    /* Numbers of kernels; pack_hits includes the kernels that are built into the library. */
     uint64_t memory_hits, pack_hits, disk_hits, misses;
     /* Stored kernels that were not used: damaged, of another key, or refused by the driver. */
     uint64_t rejected;
@@ -446,7 +446,10 @@ typedef enum stn_plan_mode {
 
 typedef struct stn_plan_options {
     size_t struct_size;
-    const char *strategy; /* NULL or "auto": the cheapest; else "host", "direct", ... */
+    /* NULL or "auto": the cheapest; else "host", "direct", ... A named strategy also makes a plan
+     * whose predicted error exceeds the error bound if it has no better one; stn_plan_describe
+     * reports this. */
+    const char *strategy;
     /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int no_auto_workspace;
     int tune; /* non-zero: the same as mode = STN_MODE_MEASURE; ignored if mode is not 0 */
@@ -506,22 +509,23 @@ typedef struct stn_plan_options {
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
- * Online   STN_MODE_ONLINE searches during the caller's executions. It works in parts: a part is
- *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
- *          steps. Up to three candidates besides the estimate's choice have a trial each: the best
- *          one of every other strategy, then the next best ones. Each is estimated to take at most
- *          1.5 times as long as that choice. In its trial, a candidate computes a part a second
- *          time, into a grid of its own, and the GPU compares the two results at every point. Only
- *          if its result is right are both timed alternately on this part, and only if it is faster
- *          does it compute the following parts. A trial begins only if all trials together add at
- *          most 2% to the time of the parts done or known to come, even if the candidate takes 2.5
- *          times its estimate. An execution waits for the GPU if it contains a trial. A run in
- *          chunks waits after each chunk as long as trials remain. Results differ by rounding,
- *          depending on the candidates that ran. The workspace holds one or two more grids.
- *          Capturing a stream freezes the choice. Only plans of stencils search. The estimate's
- *          choice is kept for all other work, and for problems that are in place, or have a source,
- *          snapshots, converted elements, or strides that are not dense or differ between in and
- *          out.
+ * Online   STN_MODE_ONLINE searches during the caller's executions, one part after the other. A
+ *          part is a whole execution; but if the strategy takes single steps, a long execution is
+ *          divided into up to 1024 chunks of steps, and each chunk is a part. Up to three
+ *          candidates besides the estimate's choice have a trial each: the best one of every other
+ *          strategy, then the next best ones. Each is estimated to take at most 1.5 times as long
+ *          as that choice. In its trial, a candidate computes a part a second time, into a grid of
+ *          its own, and the GPU compares the two results at every point. Only if its result is
+ *          right are both timed alternately on this part, and only if it is faster does it compute
+ *          the following parts. A trial begins only if all trials together are certain to add at
+ *          most 2% to the time of the parts that are done or known to come, provided that the
+ *          candidate takes at most 2.5 times its estimate. An execution that contains a trial waits
+ *          for the GPU. A run in chunks waits after each chunk as long as trials remain. Results
+ *          differ by rounding, depending on the candidates that ran. The workspace holds one or two
+ *          more grids. Capturing a stream freezes the choice. Only plans of stencils search. The
+ *          estimate's choice is kept for all other work, and for problems that are in place, or
+ *          have a source, snapshots, converted elements, or strides that are not dense or differ
+ *          between in and out.
  *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before
  *          12.9). Times are stored as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
@@ -877,8 +881,9 @@ STN_API size_t stn_system_coefficient_count(const stn_system *system);
 STN_API const char *stn_system_coefficient_name(const stn_system *system, size_t coefficient);
 /* Non-zero if the text gives the coefficient a number, *value (may be NULL). */
 STN_API int stn_system_coefficient_value(const stn_system *system, size_t coefficient, double *value);
-/* How many points beyond its own an assignment reads at most towards the low (side 0) or high side
- * (1) of an axis, on grids of this rank. A grid needs more points than that along the axis. */
+/* The reach of a step's assignments along an axis, on grids of this rank: the largest distance, in
+ * points, between a point and those that its assignments read towards the low (side 0) or high side
+ * (1). A grid needs more points than that along the axis. */
 STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int side);
 
 /* A source or receiver at a grid point of a field, with a weight. A source or receiver between grid
@@ -1019,9 +1024,9 @@ STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *probl
  * problem on one device and driver with the kernels of one library version. Plans look for their
  * own problem first, then for similar ones on the same model of device. In a similar problem,
  * extents, strides and batch may differ by less than a factor of sqrt(2) if the same powers of two
- * up to 16 divide them, and a number of steps above 64 by less than a factor of 2. Entries of other
- * kernels are kept and not used. Any number of processes may import, measure and export at once
- * without losing entries.
+ * up to 16 divide them, and a number of steps above 64 by less than a factor of 2. Entries that a
+ * library with other kernels made are kept, but not used. Any number of processes may import,
+ * measure and export at once without losing entries.
  *
  * Errors of all calls: STN_ERROR_IO if there is no cache folder, or if its wisdom cannot be read or
  * written, which then stays unchanged; STN_ERROR_OUT_OF_MEMORY. Several threads may make these

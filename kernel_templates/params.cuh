@@ -45,6 +45,7 @@ constexpr int SKEW_Z = 1, SKEW_Y = 0;
 constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
 // 1: strides of output and input differ by numbers that are not multiples of VECTOR.
 constexpr int SHIFTED = 0;
+constexpr int SIDE_RUN = 1;  // points near a side of a thread: 1, or as many as a tile has planes
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps

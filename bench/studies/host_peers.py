@@ -55,6 +55,9 @@ def images(rng):
             given = kernel.astype('f4') if dtype == 'f32' else kernel
             yield (f'dense {size}x{size} {dtype}', lambda image=image, given=given: stentor.correlate(image, given, mode='mirror'),
                    'OpenCV', lambda image=image, given=given: cv2.filter2D(image, -1, given))
+    small = np.ascontiguousarray(x[:512, :512])
+    yield ('gaussian 512^2 sigma 1 f32', lambda: stentor.gaussian_filter(small, 1, mode='mirror'),
+           'OpenCV', lambda: cv2.GaussianBlur(small, (9, 9), 1))
     yield ('laplace f32', lambda: stentor.laplace(x, mode='mirror'), 'OpenCV', lambda: cv2.Laplacian(x, cv2.CV_32F, ksize=1))
 
 

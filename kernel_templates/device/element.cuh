@@ -23,7 +23,7 @@ __device__ __forceinline__ half_t narrow<half_t>(float v) {
 // asynchronous copy has the same offset within its 32-byte sector in shared memory as in the grid;
 // otherwise a sector that is split over two sectors costs two transactions.
 template <class STORED>
-__device__ constexpr int late(int lead) {
+__device__ constexpr int alignment_pad(int lead) {
     return lead * static_cast<int>(sizeof(STORED)) % 32 ? 16 / static_cast<int>(sizeof(STORED)) : 0;
 }
 

@@ -20,7 +20,8 @@
 // A word is VECTOR elements from an aligned address on. A thread computes one word of each of ROWS
 // rows and CHUNK planes, as in direct_tile: plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW,
 // whose partial sums stay in registers. Words may also hold elements of the rows before and after,
-// which only contribute to points that are not stored.
+// which only contribute to points that are not stored: a word is stored if it has only points whose
+// taps reach past no side.
 //
 // SHIFTED: the strides of `out` differ from those of `in` by numbers that are not multiples
 // of VECTOR. The words of a warp are adjacent, and all lie at the same place in a word of `out`:
@@ -28,7 +29,9 @@
 //
 //     computed   |a0 a1 a2 a3|b0 b1 b2 b3|..     stored, 1 element on   |.  a0 a1 a2|a3 b0 b1 b2|..
 //
-// Points whose taps reach past a side are computed one by one, by blocks of their own:
+// Points near sides, whose taps reach past one or whose word is not stored as a whole, are computed
+// one by one, by blocks of their own. Each of their threads computes points at one place in several
+// planes: those in all faces normal to z, or those in SIDE_RUN planes between the faces.
 //
 //     blocks of a grid   | faces normal to z | tile of planes | tile of planes | ..
 //     blocks of a tile   | points near the other sides | tiles of words | rests of rows |
@@ -86,9 +89,9 @@ struct skew_arguments {
     // Blocks for points of the faces normal to z; then for each tile of planes: those for points
     // near the other sides, those for tiles of words, and those for all words, with the rests.
     int face_blocks, side_blocks, tile_blocks, word_blocks;
-    // Divisors: blocks of a grid, of a tile of planes, tiles_x, rest, nx, ny, and the points of a
-    // plane that are near the other sides.
-    divisor of_grid, of_tile, of_row, of_rest, of_nx, of_ny, of_sides;
+    // Divisors: blocks of a grid, of a tile of planes, tiles_x, rest, nx, and the points of a plane
+    // that are near sides along y and x.
+    divisor of_grid, of_tile, of_row, of_rest, of_nx, of_sides;
     REAL constant[3][2];  // value past each side, axes z, y, x
     REAL weight[NTAPS];
 };
@@ -97,39 +100,34 @@ static_assert(layout_matches(sizeof(skew_arguments), sizeof(skew_arguments::cons
 
 // ---- points near a side
 
+constexpr bool any_side(int kind) {
+    return (Z_LOW && Z_SIDE_LOW == kind) || (Z_HIGH && Z_SIDE_HIGH == kind) || (Y_LOW && Y_SIDE_LOW == kind) ||
+           (Y_HIGH && Y_SIDE_HIGH == kind) || (X_LOW && X_SIDE_LOW == kind) || (X_HIGH && X_SIDE_HIGH == kind);
+}
+// Points of a row at its low and its high end that words stored as a whole may lack.
+constexpr int ROW_LOW = X_LOW + (SHIFTED ? 0 : VECTOR - 1), ROW_HIGH = X_HIGH + (SHIFTED ? 0 : VECTOR - 1);
+// Planes of a run whose values are loaded before the first of them is stored.
+constexpr int AT_ONCE = SIDE_RUN == 1 || NTAPS > 16 ? 1 : NTAPS > 8 ? 2 : 4;
+static_assert(SIDE_RUN == 1 || SIDE_RUN == BZ, "a tile of planes has whole runs");
+
+// Where a tap at `offset` from i reads, or PAST_LOW, PAST_HIGH at constant sides. Values past fixed
+// sides are not used; any point is read.
 template <int LOW, int HIGH>
 __device__ __forceinline__ int place_of(int i, int offset, int n) {
-    return offset ? fold_once<LOW, HIGH>(i + offset, n) : i;
+    const int at = i + offset;
+    if (offset < 0) return at < 0 ? static_cast<int>(fold_low < LOW == FIXED ? NEAREST : LOW > (at, n)) : at;
+    return offset > 0 && at >= n ? static_cast<int>(fold_high < HIGH == FIXED ? NEAREST : HIGH > (at, n)) : at;
+}
+// Whether i is among the points near a fixed side, which keep their values.
+template <int LOW, int HIGH>
+__device__ __forceinline__ bool is_fixed(int i, int low, int high, int n) {
+    return (LOW == FIXED && i < low) || (HIGH == FIXED && i >= n - high);
 }
 
-struct grid_point {
-    int z, y, x;
-};
-constexpr grid_point NO_POINT = {-1, 0, 0};
-
-// The only call of this long function is in the kernel, so that it is compiled once.
-__device__ __forceinline__ void save_point(const skew_arguments &a, const STORE *grid, STORE *out, grid_point at) {
-    const int z = at.z, y = at.y, x = at.x;
-    STORE *const to = out + z * a.out_z + y * a.out_y + x;
-    if ((Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
-        (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
-        (X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH)) {
-        *to = grid[z * a.in_z + y * a.in_y + x];
-        return;
-    }
-    REAL sum = 0;
-#pragma unroll
-    for (int k = 0; k < NTAPS; k++) {
-        const int fz = place_of<Z_SIDE_LOW, Z_SIDE_HIGH>(z, TAP_Z[k], a.nz),
-                  fy = place_of<Y_SIDE_LOW, Y_SIDE_HIGH>(y, TAP_Y[k], a.ny),
-                  fx = place_of<X_SIDE_LOW, X_SIDE_HIGH>(x, TAP_X[k], a.nx);
-        const REAL value = fz < 0   ? a.constant[0][fz == PAST_HIGH]
-                           : fy < 0 ? a.constant[1][fy == PAST_HIGH]
-                           : fx < 0 ? a.constant[2][fx == PAST_HIGH]
-                                    : widen(grid[fz * a.in_z + fy * a.in_y + fx]);
-        sum += a.weight[k] * value;
-    }
-    *to = narrow<STORE>(sum);
+__device__ __forceinline__ STORE load_point(const STORE *from) {
+    STORE one[1];
+    load_run(one, from);
+    return one[0];
 }
 
 // The i-th index among the first LOW and the last HIGH ones of an axis of n points.
@@ -138,27 +136,101 @@ __device__ __forceinline__ int near_side(int i, int n) {
     return i < LOW ? i : n - LOW - HIGH + i;
 }
 
-// Point i of the faces normal to z.
-__device__ __forceinline__ grid_point face_point(const skew_arguments &a, unsigned i) {
-    const int row = i / a.of_nx, z = row / a.of_ny;
-    if (z >= Z_LOW + Z_HIGH) return NO_POINT;
-    return {near_side<Z_LOW, Z_HIGH>(z, a.nz), row - z * a.ny, static_cast<int>(i) - row * a.nx};
+// Points (y, x) of `count` planes: those of the faces normal to z, or those from plane z on.
+struct point_run {
+    int z, y, x, count;
+    bool of_faces;
+    __device__ __forceinline__ int plane(const skew_arguments &a, int i) const {
+        return of_faces ? near_side<Z_LOW, Z_HIGH>(i, a.nz) : z + i;
+    }
+};
+constexpr point_run NO_POINTS = {};
+
+// Whether another thread stores the point's word as a whole. own: the address of the point.
+__device__ __forceinline__ bool is_in_stored_word(const skew_arguments &a, const STORE *own, const point_run &run) {
+    const int first = run.x - static_cast<int>(reinterpret_cast<unsigned long long>(own) / sizeof(STORE) % VECTOR);
+    return !SHIFTED && !run.of_faces && run.y >= Y_LOW && run.y < a.ny - Y_HIGH && first >= X_LOW &&
+           first + VECTOR <= a.nx - X_HIGH;
 }
 
-// Point i of a tile of planes among those near the sides along y and x. Rows near a side along y
-// come first.
-__device__ __forceinline__ grid_point side_point(const skew_arguments &a, int z0, unsigned number) {
-    constexpr int OF_Y = Y_LOW + Y_HIGH, OF_X = X_LOW + X_HIGH;
-    const int whole = OF_Y * a.nx, plane = number / a.of_sides, z = z0 + plane;
-    const int i = static_cast<int>(number) - plane * (whole + (a.ny - OF_Y) * OF_X);
-    if (plane >= BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return NO_POINT;
+// The new value of the run's point in plane z. There is no branch, so that loads of several points
+// need not wait for each other.
+__device__ __forceinline__ STORE side_value(const skew_arguments &a, const STORE *grid, const point_run &run, int z) {
+    const STORE *const own = grid + z * a.in_z + (run.y * a.in_y + run.x);
+    const STORE *plane[DEPTH];
+    int fold_z[DEPTH];
+    REAL sum = 0;
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++) {
+        fold_z[d] = place_of<Z_SIDE_LOW, Z_SIDE_HIGH>(z, d - Z_LOW, a.nz);
+        plane[d] = grid + fold_z[d] * a.in_z;
+        hide_from_optimizer(plane[d]);  // so that each tap adds one offset to it
+    }
+#pragma unroll
+    for (int k = 0; k < NTAPS; k++) {
+        const int fz = fold_z[TAP_Z[k] + Z_LOW], fy = place_of<Y_SIDE_LOW, Y_SIDE_HIGH>(run.y, TAP_Y[k], a.ny),
+                  fx = place_of<X_SIDE_LOW, X_SIDE_HIGH>(run.x, TAP_X[k], a.nx);
+        const bool past = any_side(CONSTANT) && (fz | fy | fx) < 0;
+        const REAL read = widen(load_point(past ? own : plane[TAP_Z[k] + Z_LOW] + (fy * a.in_y + fx)));
+        const REAL constant = fz < 0   ? a.constant[0][TAP_Z[k] > 0]
+                              : fy < 0 ? a.constant[1][TAP_Y[k] > 0]
+                                       : a.constant[2][TAP_X[k] > 0];
+        sum += a.weight[k] * (past ? constant : read);
+    }
+    return is_fixed<Z_SIDE_LOW, Z_SIDE_HIGH>(z, Z_LOW, Z_HIGH, a.nz) ? load_point(own) : narrow<STORE>(sum);
+}
+
+// The only call of this long function is in the kernel, so that it is compiled once.
+__device__ __forceinline__ void save_run(const skew_arguments &a, const STORE *grid, STORE *out, const point_run &run) {
+    const bool keeps = (Z_SIDE_LOW == FIXED && Z_SIDE_HIGH == FIXED && run.of_faces) ||
+                       is_fixed<Y_SIDE_LOW, Y_SIDE_HIGH>(run.y, Y_LOW, Y_HIGH, a.ny) ||
+                       is_fixed<X_SIDE_LOW, X_SIDE_HIGH>(run.x, X_LOW, X_HIGH, a.nx);
+    const STORE *const in_plane = grid + (run.y * a.in_y + run.x);
+    STORE *const to = out + (run.y * a.out_y + run.x);
+#pragma unroll 1
+    for (int first = 0; first < run.count; first += AT_ONCE) {
+        STORE result[AT_ONCE];
+        int z[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) z[i] = run.plane(a, min(first + i, run.count - 1));
+        if (keeps)
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) result[i] = load_point(in_plane + z[i] * a.in_z);
+        else
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) result[i] = side_value(a, grid, run, z[i]);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const unsigned stored = !is_in_stored_word(a, in_plane + z[i] * a.in_z, run);
+            store_if(first + i < run.count ? stored : 0, 1, to + z[i] * a.out_z, result[i]);
+        }
+    }
+}
+
+// Run i of the faces normal to z.
+__device__ __forceinline__ point_run face_run(const skew_arguments &a, unsigned i) {
+    const int y = i / a.of_nx;
+    return {0, y, static_cast<int>(i) - y * a.nx, y < a.ny ? Z_LOW + Z_HIGH : 0, true};
+}
+
+// Run `number` of a tile of planes among those near the sides along y and x. Rows near a side along
+// y come first.
+__device__ __forceinline__ point_run side_run(const skew_arguments &a, int z0, unsigned number) {
+    constexpr int OF_Y = Y_LOW + Y_HIGH, OF_X = ROW_LOW + ROW_HIGH;
+    const int whole = OF_Y * a.nx, group = number / a.of_sides, z = z0 + group * SIDE_RUN;
+    const int i = static_cast<int>(number) - group * (whole + (a.ny - OF_Y) * OF_X);
+    if (group >= BZ / SIDE_RUN) return NO_POINTS;
+    point_run run = {max(z, Z_LOW), 0, 0, 0, false};
+    run.count = min(z + SIDE_RUN, a.nz - Z_HIGH) - run.z;
     if (i < whole) {
         const int row = i / a.of_nx;
-        return {z, near_side<Y_LOW, Y_HIGH>(row, a.ny), i - row * a.nx};
+        run.y = near_side<Y_LOW, Y_HIGH>(row, a.ny), run.x = i - row * a.nx;
+        return run;
     }
-    if (!OF_X) return NO_POINT;
-    return {z, Y_LOW + (i - whole) / (OF_X ? OF_X : 1),
-            near_side<X_LOW, X_HIGH>((i - whole) % (OF_X ? OF_X : 1), a.nx)};
+    if (!OF_X) return NO_POINTS;
+    run.y = Y_LOW + (i - whole) / (OF_X ? OF_X : 1);
+    run.x = near_side<ROW_LOW, ROW_HIGH>((i - whole) % (OF_X ? OF_X : 1), a.nx);
+    return run;
 }
 
 // ---- words
@@ -246,18 +318,19 @@ __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, co
             if (v >= low && v < end) to[v] = both.at[1][v];
 }
 
-// What a thread stores of row r in plane z, unless taps reach past sides along z, as bits. Bit v:
-// element v alone; bit VECTOR: the whole word. Elements without a bit are not stored here, because
-// their taps reach past a side. Without SKEW_Z all planes are alike.
-__device__ __forceinline__ unsigned stored_elements(const skew_arguments &a, const thread_word &t, int z, int r) {
-    constexpr unsigned ALL = (1u << VECTOR) - 1;
-    const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
-    const bool in_rows = y >= Y_LOW && y < a.ny - Y_HIGH;
-    const int low = min(max(X_LOW - x, 0), VECTOR), end = in_rows ? min(max(a.nx - X_HIGH - x, 0), VECTOR) : 0;
-    return low == 0 && end == VECTOR ? ALL + 1 : ALL << low & ALL >> (VECTOR - end);
+// Which of a thread's words in plane z are stored, unless taps reach past sides along z: bit r for
+// row r. Without SKEW_Z all planes are alike.
+__device__ __forceinline__ unsigned stored_rows(const skew_arguments &a, const thread_word &t, int z) {
+    unsigned rows = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
+        if (x >= X_LOW && x + VECTOR <= a.nx - X_HIGH && y >= Y_LOW && y < a.ny - Y_HIGH) rows |= 1u << r;
+    }
+    return rows;
 }
 
-// Whether a thread stores all elements of all its words.
+// Whether a thread stores all its words.
 __device__ __forceinline__ bool stores_all(const skew_arguments &a, const thread_word &t) {
     const int x = t.column - SKEW_Z * t.z - SKEW_Y * t.y;
     const int least = x - (SKEW_Z > 0 ? SKEW_Z * (CHUNK - 1) : 0) - (SKEW_Y > 0 ? SKEW_Y * (ROWS - 1) : 0),
@@ -267,10 +340,10 @@ __device__ __forceinline__ bool stores_all(const skew_arguments &a, const thread
 }
 
 // Stores a word of each row of plane z, where no tap reaches past a side. There is no branch unless
-// SHIFTED, so that loads of later planes need not wait. elements: stored_elements() of each row.
+// SHIFTED, so that loads of later planes need not wait. rows: stored_rows().
 template <bool ALL>
 __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread_word &t, STORE *out, int z,
-                                           const REAL (&sum)[ROWS][VECTOR], const unsigned (&elements)[ROWS]) {
+                                           const REAL (&sum)[ROWS][VECTOR], unsigned rows) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
@@ -286,16 +359,13 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
                 save_shifted(t, to, result.at, X_LOW - x, a.nx - X_HIGH - x);
         } else if constexpr (ALL)
             store_run(to, result.at);
-        else {
-            const unsigned stored = z >= Z_LOW && z < a.nz - Z_HIGH ? elements[r] : 0;
-            store_run_if(stored, 1u << VECTOR, reinterpret_cast<unsigned *>(to), result.words);
-#pragma unroll
-            for (int v = 0; v < VECTOR; v++) store_if(stored, 1u << v, to + v, result.at[v]);
-        }
+        else
+            store_run_if(z >= Z_LOW && z < a.nz - Z_HIGH ? rows : 0, 1u << r, reinterpret_cast<unsigned *>(to),
+                         result.words);
     }
 }
 
-// Planes that the marching loop unrolls: UNROLL where all words are stored as a whole. Other loops,
+// Planes that the marching loop unrolls: UNROLL where all words are stored. Other loops,
 // which fewer warps run, take longer to compile. They unroll the planes that share partial sums,
 // and two at least, since a thread's registers hold the loads of two planes at most. If SHIFTED,
 // all warps run this loop, and loads of later planes wait for its branches. Only a loop that is
@@ -308,21 +378,19 @@ constexpr int planes_at_once() {
     return CHECKED ? 1 : ALL || !FEW || UNROLL < LEAST ? UNROLL : LEAST;
 }
 
-// CHECKED: words may lie outside of the grid. ALL: all words are stored as a whole.
+// CHECKED: words may lie outside of the grid. ALL: all words are stored.
 template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
     constexpr int AT_ONCE = planes_at_once<CHECKED, ALL>();
     plane_sums sum = {};
-    unsigned elements[ROWS] = {};
+    unsigned rows = 0;
 #pragma unroll(AT_ONCE)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
         if (p >= Z_LOW + Z_HIGH) {
             const int z = t.z + p - Z_LOW - Z_HIGH;
-            if (!ALL && !SHIFTED && (SKEW_Z || p == Z_LOW + Z_HIGH))
-#pragma unroll
-                for (int r = 0; r < ROWS; r++) elements[r] = stored_elements(a, t, z, r);
-            save_plane<ALL>(a, t, out, z, sum[0], elements);
+            if (!ALL && !SHIFTED && (SKEW_Z || p == Z_LOW + Z_HIGH)) rows = stored_rows(a, t, z);
+            save_plane<ALL>(a, t, out, z, sum[0], rows);
         }
         next_plane(sum);
     }
@@ -341,8 +409,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     if (!of_face) block -= tile * of_tile;
     if (of_face || block < a.side_blocks) {
         const unsigned i = block * THREADS + threadIdx.x;
-        const grid_point at = of_face ? face_point(a, i) : side_point(a, z0, i);
-        if (at.z >= 0) save_point(a, t.grid, out, at);
+        save_run(a, t.grid, out, of_face ? face_run(a, i) : side_run(a, z0, i));
         return;
     }
     block -= a.side_blocks;

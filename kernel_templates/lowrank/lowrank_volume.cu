@@ -330,7 +330,7 @@ __device__ __forceinline__ void store_oldest(const volume_arguments &a, tile_sum
 }
 
 // f16 rows are odd multiples of 16 bytes apart.
-constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X) : 0;
+constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? alignment_pad<STORE>(SKIP_X + LEAD_X) : 0;
 static_assert(shared_bytes_match((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORE)),
               "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)

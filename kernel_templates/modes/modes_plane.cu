@@ -71,10 +71,10 @@ __device__ __forceinline__ spectrum_line line_of(const plane_arguments &a, int l
     return p;
 }
 // Where frequency k of a row, and point i of a column, are stored.
-__device__ __forceinline__ REAL *frequency_cell(const spectrum_line &p, int k) {
+__device__ __forceinline__ REAL *frequency_address(const spectrum_line &p, int k) {
     return reinterpret_cast<REAL *>(p.first + k / GROUP * (W * GROUP) + k % GROUP);
 }
-__device__ __forceinline__ REAL *point_cell(const plane_arguments &a, const spectrum_line &p, int i) {
+__device__ __forceinline__ REAL *point_address(const plane_arguments &a, const spectrum_line &p, int i) {
     return reinterpret_cast<REAL *>(p.first + i * (a.pitch * W));
 }
 
@@ -110,8 +110,8 @@ __device__ __forceinline__ void store_frequencies(const plane_arguments &a, cons
             const int k = t + r * P;
             const value z = x[r], w = conjugate(y[R - 1 - r]);
             const value s = z + w, d = minus_i(half_twiddle<line_shape, R>(a.half_twiddles, t, r) * (z - w));
-            if (p.stores) store_pair(frequency_cell(p, k), s + d);
-            if (p.stores) store_pair(frequency_cell(p, N - k), conjugate(s - d));
+            if (p.stores) store_pair(frequency_address(p, k), s + d);
+            if (p.stores) store_pair(frequency_address(p, N - k), conjugate(s - d));
         }
     }
 }
@@ -122,8 +122,8 @@ __device__ __forceinline__ void load_frequencies(const plane_arguments &a, const
         value x[R], y[R];
 #pragma unroll
         for (int r = 0; r < R; r++) {
-            x[r] = load_pair(frequency_cell(p, t + r * P));
-            y[R - 1 - r] = load_pair(frequency_cell(p, N - (t + r * P)));
+            x[r] = load_pair(frequency_address(p, t + r * P));
+            y[R - 1 - r] = load_pair(frequency_address(p, N - (t + r * P)));
         }
         if (t == 0) x[0].im = y[R - 1].im = REAL(0);  // Rounding errors left by the columns.
 #pragma unroll
@@ -153,7 +153,7 @@ __device__ __forceinline__ void forward_first(const plane_arguments &a, const sp
         const int q = j + share * first_stage::COUNT;
         value x[R0], to[R0];
 #pragma unroll
-        for (int r = 0; r < R0; r++) x[r] = load_pair(point_cell(a, p, q + r * first_stage::STRIDE));
+        for (int r = 0; r < R0; r++) x[r] = load_pair(point_address(a, p, q + r * first_stage::STRIDE));
         dft<R0>(x);
         apply_twiddles<line_shape, 0>(x, q, a.twiddles);
 #pragma unroll
@@ -174,7 +174,7 @@ __device__ __forceinline__ void inverse_first(const plane_arguments &a, const sp
         dft<R0>(x);
 #pragma unroll
         for (int r = 0; r < R0; r++)
-            if (p.stores) store_pair(point_cell(a, p, q + r * first_stage::STRIDE), swapped(x[r]));
+            if (p.stores) store_pair(point_address(a, p, q + r * first_stage::STRIDE), swapped(x[r]));
     }
 }
 

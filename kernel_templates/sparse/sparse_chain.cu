@@ -60,7 +60,8 @@ constexpr int PITCH_PERIOD = 32 * POINTS_OF_WORD / WINDOWS;
 constexpr int PITCH_REMAINDER = HALVES % 8 == 4 ? PITCH_PERIOD / 4 : PITCH_PERIOD / 2;
 using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
 using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
-constexpr int PITCH = round_up(COLUMNS - PITCH_REMAINDER, PITCH_PERIOD) + PITCH_REMAINDER;
+constexpr int ELEMENTS = UNALIGNED ? lines::ELEMENTS : COLUMNS;  // of a line
+constexpr int PITCH = round_up(ELEMENTS - PITCH_REMAINDER, PITCH_PERIOD) + PITCH_REMAINDER;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second half.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
@@ -160,7 +161,7 @@ __device__ __forceinline__ void put_block(STORED *leaving, float scale, int warp
     }
 }
 
-constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+constexpr int ALIGNMENT_PAD = alignment_pad<STORED>(LEAD);
 static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE + (UNALIGNED ? LEAVING_BLOCKS * LEAVING : 0)) *
                                  sizeof(STORED)),
               "the launcher gives as much shared memory");

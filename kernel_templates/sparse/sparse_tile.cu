@@ -104,7 +104,7 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
+constexpr int ALIGNMENT_PAD = alignment_pad<STORED>(LEAD);
 static_assert(shared_bytes_match((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORED)),
               "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {

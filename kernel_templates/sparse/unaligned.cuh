@@ -11,6 +11,12 @@
 // are filled: they must be finite numbers, because weights of 0 do not remove infinity or NaN from
 // sums.
 //
+// Where the axis wraps, the points past a side are at the line's other end, and if the line has an
+// odd number of points, at another place in their words. Their words are copied with the line, next
+// to its columns, and the points are moved from there:
+//
+//     points past the side | points of the grid | words of the line's other end
+//
 // A warp copies and fills LINES / warps adjacent lines of a stage, so that it waits only for its
 // own copies.
 #pragma once
@@ -47,8 +53,12 @@ struct grid_lines {
 template <class STORED, int COLUMNS, int LINES, int THREADS, int LEFT, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
-    static constexpr int WORDS = COLUMNS / POINTS, SLOT = 16 / sizeof(STORED), COPIES = (WORDS + 31) / 32;
-    static constexpr bool REPEATS = repeats<LOW, HIGH>();
+    static constexpr bool REPEATS = repeats<LOW, HIGH>(), WRAPS = LOW == WRAP;
+    static constexpr int WORDS = COLUMNS / POINTS, SLOT = 16 / sizeof(STORED), REACH = LEFT > RIGHT ? LEFT : RIGHT;
+    // Words of the line's other end: in f16 two elements may precede the points, and one follow.
+    static constexpr int END_WORDS = !WRAPS ? 0 : POINTS == 1 ? REACH : (REACH + 3) / 2;
+    static constexpr int ELEMENTS = COLUMNS + POINTS * END_WORDS;  // of a line in shared memory
+    static constexpr int COPIES = (WORDS + END_WORDS + 31) / 32;
     static_assert(LINES % BLOCK_WARPS == 0 && WARP_LINES % 2 == 0 && COLUMNS % SLOT == 0,
                   "each warp has as many lines, an even number, of whole slots");
     static_assert(2 * COPIES <= 32, "flags of copies");
@@ -61,7 +71,9 @@ struct unaligned_lines {
     // lines differs, 0 or 1.
     int even_offset, alternates;
     bool inside;      // no column lies past a side
-    unsigned copied;  // bit COPIES * offset + k: the lane's word k holds columns of the grid
+    unsigned copied;  // bit COPIES * offset + k: the lane's word k holds points that are read
+    // Words from where the line would continue to the words that are copied of its other end.
+    long long to_end;
     // Element of a stage that the lane sets to 0, or -1: the other element of a word that holds the
     // first or the last column of a line.
     int cleared_element;
@@ -82,14 +94,30 @@ struct unaligned_lines {
         cleared_element = -1;
         if (line < WARP_LINES && is_past && (column + offset_of(line)) % POINTS == (column < low ? 0 : POINTS - 1))
             cleared_element = (threadIdx.x / 32 * WARP_LINES + line) * PITCH + column + offset_of(line);
+        const int left = min(low, LEFT), right = min(COLUMNS - end, RIGHT), before = before_end(left, g.nx);
+        to_end = ((left ? g.nx - left - before : 0) - x0 - COLUMNS) / POINTS;
         copied = 0;
 #pragma unroll
         for (int p = 0; p < POINTS; p++)
 #pragma unroll
             for (int k = 0; k < COPIES; k++) {
                 const int word = threadIdx.x % 32 + 32 * k, column = POINTS * word - p;
-                if (word < WORDS && column + POINTS > low && column < end) copied |= 1u << (COPIES * p + k);
+                const int point = column - COLUMNS - before;  // of the points past the side
+                if (word < WORDS ? column + POINTS > low && column < end
+                                 : copies_end(g.nx) && point + POINTS > 0 && point < left + right)
+                    copied |= 1u << (COPIES * p + k);
             }
+    }
+    // Whether the line's other end is copied: then columns lie past one side only, by less than nx.
+    static __device__ __forceinline__ bool copies_end(long long nx) { return WRAPS && nx >= COLUMNS; }
+    // Elements between the first word of the other end, in an even line, and the first point that
+    // lies `left` columns past the low side, if any does.
+    static __device__ __forceinline__ int before_end(int left, long long nx) {
+        return left ? static_cast<int>(nx - left) & (POINTS - 1) : 0;
+    }
+    // Whether the lane's word k belongs to the line's other end.
+    static __device__ __forceinline__ bool is_end(int k) {
+        return 32 * (k + 1) > WORDS && static_cast<int>(threadIdx.x % 32) + 32 * k >= WORDS;
     }
     // Columns low to end - 1 lie in the grid.
     static __device__ __forceinline__ int low_of(long long x0) { return x0 < 0 ? static_cast<int>(-x0) : 0; }
@@ -99,8 +127,8 @@ struct unaligned_lines {
     // Whether no line needs a fold, and all words that are copied lie in the grid's memory: the
     // first line's first word may begin before it, the last line's last word may end past it.
     template <class GRID>
-    __device__ __forceinline__ bool is_whole(const GRID &g, long long x0) const {
-        return g.y0 >= (x0 <= 0) && g.y0 + LINES <= g.ny - (x0 + COLUMNS > g.nx);
+    __device__ __forceinline__ bool is_whole(const GRID &g) const {
+        return g.y0 >= !inside && g.y0 + LINES <= g.ny - !inside;
     }
     // Sets the warp's lines of all stages to 0, if columns of them lie past sides, before copies
     // are started.
@@ -122,7 +150,7 @@ struct unaligned_lines {
         const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * WARP_LINES;
         const STORED *at = next;
         next += LINES * g.pitch;
-        if (is_whole(g, x0)) {
+        if (is_whole(g)) {
             STORED *const to = stage + first * PITCH + POINTS * lane;
             const auto copy_lines = [&](auto copy_word) {
 #pragma unroll
@@ -135,12 +163,12 @@ struct unaligned_lines {
             };
             if (inside)
                 copy_lines([&](int, int k, STORED *word, const unsigned *from) {
-                    if (32 * (k + 1) <= WORDS || lane < WORDS - 32 * k) copy_async_4(word, from);
+                    if (!is_end(k)) copy_async_4(word, from);
                 });
             else {
                 const unsigned flags[2] = {copied >> COPIES * offset_of(0), copied >> COPIES * offset_of(1)};
                 copy_lines([&](int i, int k, STORED *word, const unsigned *from) {
-                    copy_async_if<4>(flags[i % 2], 1u << k, word, from);
+                    copy_async_if<4>(flags[i % 2], 1u << k, word, from + (WRAPS && is_end(k) ? to_end : 0));
                 });
             }
             return;
@@ -153,7 +181,7 @@ struct unaligned_lines {
 #pragma unroll 1
             for (int k = 0; k < COPIES; k++) {
                 if (!(copied >> (COPIES * offset + k) & 1)) continue;
-                const long long element = line + POINTS * (lane + 32 * k) - offset;
+                const long long element = line + POINTS * (lane + 32 * k + (is_end(k) ? to_end : 0)) - offset;
                 STORED *const word = stage + (first + i) * PITCH + POINTS * (lane + 32 * k);
                 if (same_offset && element >= 0 && element + POINTS <= memory)
                     copy_async_4(word, g.grid + element);
@@ -180,12 +208,13 @@ struct unaligned_lines {
 #pragma unroll 1
         for (int n = threadIdx.x % 32; n < left + right; n += 32) {
             const int column = n < left ? low - 1 - n : end + n - left;
-            const long long from = fold_far<LOW, HIGH>(x0 + column, g.nx);
-            const bool copied = from >= x0 && from - x0 < COLUMNS - (POINTS - 1);
+            long long from = 0, element = COLUMNS + (n < left ? before_end(left, g.nx) + left - 1 - n : n);
+            if (!copies_end(g.nx)) from = fold_far<LOW, HIGH>(x0 + column, g.nx), element = from - x0;
+            const bool copied = copies_end(g.nx) || (element >= 0 && element < COLUMNS - (POINTS - 1));
 #pragma unroll
             for (int i = 0; i < WARP_LINES; i++) {
                 STORED *const line = lines + i * PITCH + offset_of(i);
-                if (column + offset_of(i) < COLUMNS) line[column] = copied ? line[from - x0] : g.line(first + i)[from];
+                if (column + offset_of(i) < COLUMNS) line[column] = copied ? line[element] : g.line(first + i)[from];
             }
         }
     }

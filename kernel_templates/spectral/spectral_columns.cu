@@ -62,8 +62,9 @@
 
 using column_line = line_shape;
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
-// Frequencies of a butterfly whose powers are computed in one iteration of a loop. The code of a
-// complex power or of a source is long, but each iteration moves the butterfly's values.
+// Number of a butterfly's frequencies whose powers are computed in one iteration of a loop. One
+// frequency an iteration gives the shortest code, but each iteration moves all of the butterfly's
+// values.
 constexpr int together(int radix) {
     if (SYMBOL == 1 || SOURCES) return radix % 2 ? 1 : 2;
     for (int count = 5; count > 2; count--)
@@ -193,14 +194,14 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 }
 
 // Address of point or frequency i of the column that begins at `column`.
-__device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
+__device__ __forceinline__ REAL *address_of(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
 // Address of a point in a row's spectrum. COLUMN_ODD_ROWS: rows begin at any element, and their
 // complex numbers at the next even one; `pitch` and `before` count elements.
-__device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
+__device__ __forceinline__ REAL *point_address(value *column, int i, long long pitch, long long before) {
     if (COLUMN_ODD_ROWS) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
-    return cell_at(column, i, pitch);
+    return address_of(column, i, pitch);
 }
 // Stride between points in the destination.
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
@@ -209,12 +210,12 @@ __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &
 // Point i of a column, extended past its ends. NEAR: it lies less than n points past them.
 template <bool NEAR>
 __device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
-    if (LINE_WHOLE) return load_pair(point_cell(column, i, a.pitch, before));
+    if (LINE_WHOLE) return load_pair(point_address(column, i, a.pitch, before));
     const auto from =
         NEAR ? near_image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n)
              : image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
     if (!from.sign) return {REAL(0), REAL(0)};
-    return static_cast<REAL>(from.sign) * load_pair(point_cell(column, from.at, a.pitch, before));
+    return static_cast<REAL>(from.sign) * load_pair(point_address(column, from.at, a.pitch, before));
 }
 // Index of frequency k among the retained ones, 0 .. kept - 1, then -(kept - 1) .. -1; negative:
 // not retained.
@@ -286,16 +287,16 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
             const int p = q + r * first_stage::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
-                store_pair(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
+                store_pair(point_address(column, i, pitch_to(a), before), swapped(x[r]));
         }
     }
 }
 // COLUMNS_DECAYED 2: the column with number `column` among those with points, `tiles` per row of
-// columns; else among all. cell: its offset.
+// columns; else among all. offset: of its first element.
 struct numbered_column {
     int column;
     bool active;
-    long long cell;
+    long long offset;
 };
 __device__ __forceinline__ numbered_column column_of(const spectral_columns_arguments &a, int tile, int lane) {
     const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
@@ -370,10 +371,10 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
             const int k = t + r * (N / last_stage::R), index = index_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
                 const bool stored = index >= 0 && (k < a.with_points || k > N - a.with_points);
-                if (active && stored) store_pair(cell_at(column, index, pitch_to(a)), x[r]);
+                if (active && stored) store_pair(address_of(column, index, pitch_to(a)), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
-                if (active && index >= 0) x[r] = swapped(load_pair(cell_at(column, index, a.pitch)));
+                if (active && index >= 0) x[r] = swapped(load_pair(address_of(column, index, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
         }
@@ -400,7 +401,7 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    // spectral_decayed_modes.cu, which waits where necessary.
+    // spectral_decayed_modes.cu, if it is the next launch, waits where necessary.
     if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
@@ -414,9 +415,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const long long plane_from = plane * a.plane,
                     plane_to = plane * (SPECTRUM_ELSEWHERE == 2 ? a.result_plane : a.plane);
     const long long before = COLUMN_ODD_ROWS ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
-    value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
+    value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.offset;
     value *const to =
-        SPECTRUM_ELSEWHERE ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
+        SPECTRUM_ELSEWHERE ? reinterpret_cast<value *>(a.result) + (TO_UNEVEN ? 0 : plane_to) + number.offset : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // In registers, for all frequencies.
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {

@@ -1,6 +1,5 @@
 """The function gaussian_filter: smoothing by a Gaussian, and derivatives of Gaussians."""
 
-import functools
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -12,6 +11,7 @@ from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan, is_composed
 from ._filter import Pass
 from ._library import lib
+from ._memo import keeps_tables
 from ._progress import call_with_progress
 from ._stencil import Taps, taps_of
 from ._words import step_count, whole
@@ -21,7 +21,7 @@ LONGEST = 1024  # with a smaller radius, calls are cached by weights, not by sig
 Numbers = Union[float, Sequence[float]]
 
 
-@functools.lru_cache(16)
+@keeps_tables(16)
 def _squares(radius: int) -> np.ndarray:
     """The squares of -radius .. radius, which arrays of several calls share."""
     return np.arange(-radius, radius + 1, dtype=np.float64) ** 2
@@ -33,7 +33,8 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
     exponential; p starts as 1. The exponential is computed as scipy does, to the last bit: integer
     results are truncated, so a difference of one bit could change them by 1."""
-    bell = np.exp(-0.5 / (sigma * sigma) * _squares(radius))
+    squares = _squares if radius < LONGEST else _squares.__wrapped__  # long ones are not kept
+    bell = np.exp(-0.5 / (sigma * sigma) * squares(radius))
     bell /= np.add.reduce(bell)
     if order == 0:
         return bell
@@ -49,7 +50,7 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     return value * bell
 
 
-_recent_weights = functools.lru_cache(16)(gaussian_weights)
+_recent_weights = keeps_tables(16)(gaussian_weights)
 
 
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,

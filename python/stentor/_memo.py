@@ -5,6 +5,7 @@ A call with the arguments and array layouts of an earlier one then costs only mi
 
 import atexit
 import collections
+import functools
 import os
 
 from ._locks import new_lock
@@ -17,6 +18,7 @@ _bytes: dict = {}  # the size of each entry, by the same keys
 _total = [0]  # the sum of the sizes
 _pinned: set = set()
 _met: set = set()  # the hashes of keys that came once
+_tables: list = []  # the functions that keeps_tables decorates
 _lock = new_lock()
 # At most one array of a finished call, for an intermediate result of a later one, since fresh
 # memory takes longer than a filter.
@@ -94,8 +96,17 @@ def pin(prepared) -> None:
         _pinned.add(prepared)
 
 
+def keeps_tables(most: int):
+    """A decorator like functools.lru_cache(most), whose entries clear_cache frees."""
+    def decorate(make):
+        kept = functools.lru_cache(most)(make)
+        _tables.append(kept)
+        return kept
+    return decorate
+
+
 def clear_cache() -> None:
-    """Clear the cache of plans that the functions have made, and free their memory.
+    """Clear the cache of plans and tables that the functions have made, and free their memory.
 
     A CUDA graph that captured a call of a function uses such a plan. Plans captured by PyTorch are
     kept until this function is called, so do not call it while such a graph is in use.
@@ -114,6 +125,8 @@ def clear_cache() -> None:
         spare_arrays.clear()
     for each in dropped:
         _finish(each)
+    for table in _tables:
+        table.cache_clear()
 
 
 def _forget() -> None:

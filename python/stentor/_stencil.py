@@ -1,12 +1,12 @@
 """The library's stencils, from offsets and weights or by name."""
 
-import functools
 from typing import List, Optional, Tuple
 
 import numpy as np
 
 from ._errors import check, new_error
 from ._library import ffi, lib
+from ._memo import keeps_tables
 
 _TAP = np.dtype([('offset', np.int64, 3), ('weight', np.float64)])  # stn_tap
 
@@ -46,7 +46,7 @@ class Taps:
         return self._reach
 
 
-@functools.lru_cache(64)
+@keeps_tables(64)
 def _box_offsets(shape: Tuple[int, ...], centre: Tuple[int, ...]) -> np.ndarray:
     """The offsets of all elements of an array whose element `centre` has offset 0."""
     offsets = np.indices(shape).reshape(len(shape), -1).T - np.array(centre)

@@ -7,12 +7,12 @@ are then coprime (Chan and Ho). Type I is a real FFT of the symmetric extension.
 cosine transforms of the reversed points, or of points with alternating signs.
 """
 
-import functools
 from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
 from ._fft_run import transform
+from ._memo import keeps_tables
 from ._namespace import Namespace
 
 ROOT = 0.5 ** 0.5
@@ -41,7 +41,7 @@ def _forward(space: Namespace, x: Any) -> Any:
     return transform(x, None, space.axis, None, 'r2c', False, single=True)
 
 
-@functools.lru_cache(maxsize=32)
+@keeps_tables(32)
 def _twiddles(name: str, points: int, factor: float, orthogonal: bool, dtype: str) -> np.ndarray:
     """The twiddle factors of the types II to IV, multiplied by `factor`."""
     half = np.arange(points // 2 + 1)
@@ -96,7 +96,7 @@ def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
     return space.interleave(rotated.real, odd if kind.sine else -odd)
 
 
-@functools.lru_cache(maxsize=32)
+@keeps_tables(32)
 def _odd_tables(n: int, sine: bool, factor: float, dtype: str) -> Tuple[np.ndarray, ...]:
     """The permutations, signs and factors of type IV for an odd length N.
 

@@ -11,19 +11,6 @@
 
 #include "base/error.h"
 #include "cli/generic_kernels.h"
-#include "context/context.h"
-
-/* Adds the kernels of one architecture. */
-static stn_status add_arch(const char *arch, const char *cache_dir, stn_pack_writer *writer, stn_error *error) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context;
-    options.arch = arch, options.cache_dir = cache_dir;
-    STN_TRY(stn_context_create(&options, &context, error));
-    stn_cache_record(context->cache, writer);
-    const stn_status status = cli_make_generic_kernels(context, false, error);
-    stn_context_destroy(context);
-    return status;
-}
 
 static stn_status write_source(const char *path, const unsigned char *data, size_t size, stn_error *error) {
     FILE *file = fopen(path, "w");
@@ -44,18 +31,11 @@ int main(int argc, char **argv) {
     stn_pack_writer *writer = NULL;
     void *data = NULL;
     size_t size = 0;
-    int newest = 0;
     stn_error error = {0};
     stn_status status;
     unsetenv("STENTOR_TEMPLATE_DIR"); /* The kernels are those of the embedded templates. */
     STN_TRY_GOTO(status, stn_pack_writer_create(&writer, &error), done);
-    for (int i = 3, sm; i < argc; i++)
-        if (sscanf(argv[i], "sm_%d", &sm) == 1 && sm > newest) newest = sm;
-    stn_pack_writer_drop_ptx(writer, newest);
-    for (int i = 3; i < argc; i++) {
-        stn_error why = {0};
-        if (add_arch(argv[i], argv[2], writer, &why) != STN_OK) error = why;
-    }
+    (void)cli_record_embedded_kernels(writer, (const char *const *)argv + 3, (size_t)argc - 3, argv[2], &error);
     if (error.status) printf("the library lacks generic kernels: %s\n", error.message);
     if (stn_pack_writer_count(writer)) STN_TRY_GOTO(status, stn_pack_finish(writer, &data, &size, &error), done);
     status = write_source(argv[1], data, size, &error);

@@ -1,7 +1,11 @@
 /* The generic kernels: see generic_kernels.h. */
 #include "cli/generic_kernels.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/plan.h"
 
 stn_status cli_make_generic_kernels(stn_context *context, bool with_source, stn_error *error) {
@@ -26,4 +30,31 @@ stn_status cli_make_generic_kernels(stn_context *context, bool with_source, stn_
     }
     stn_stencil_destroy(stencil);
     return status;
+}
+
+static stn_status record_arch(stn_pack_writer *writer, const char *arch, const char *cache_dir, stn_error *error) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    options.arch = arch, options.cache_dir = cache_dir;
+    STN_TRY(stn_context_create(&options, &context, error));
+    stn_cache_record(context->cache, writer);
+    const stn_status status = cli_make_generic_kernels(context, false, error);
+    stn_context_destroy(context);
+    return status;
+}
+
+stn_status cli_record_embedded_kernels(stn_pack_writer *writer, const char *const *archs, size_t count,
+                                       const char *cache_dir, stn_error *error) {
+    stn_status failed = STN_OK;
+    int oldest = INT_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int sm;
+        if (sscanf(archs[i], "sm_%d", &sm) == 1 && sm < oldest) oldest = sm;
+    }
+    stn_pack_writer_keep_ptx(writer, oldest);
+    for (size_t i = 0; i < count; i++) {
+        const stn_status status = record_arch(writer, archs[i], cache_dir, error);
+        if (status != STN_OK) failed = status;
+    }
+    return failed;
 }

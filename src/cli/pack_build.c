@@ -86,7 +86,7 @@ static stn_status open_contexts(build *b, const cli_report_settings *report, stn
         stn_cache_record(b->contexts[i]->cache, b->writer);
         if (b->contexts[i]->machine.sm > newest) newest = b->contexts[i]->machine.sm;
     }
-    if (!b->options->all_ptx) stn_pack_writer_drop_ptx(b->writer, newest);
+    if (!b->options->all_ptx) stn_pack_writer_keep_ptx(b->writer, newest);
     return STN_OK;
 }
 

@@ -68,6 +68,9 @@ stn_status stn_compile(stn_compiler *compiler, const stn_compile_request *reques
 void stn_compiler_warm(stn_compiler *compiler);
 void stn_compile_output_free(stn_compile_output *output);
 
+/* The predicted seconds of compiling a kernel on one thread. */
+double stn_compile_seconds(const char *template_name, const char *params);
+
 /* Compiler options of every kernel; part of the cache key. */
 extern const char *const stn_compile_options[];
 extern const size_t stn_compile_option_count;

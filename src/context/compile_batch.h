@@ -17,8 +17,6 @@
 stn_compile_batch *stn_compile_batch_create(stn_context *context);
 /* Frees the batch and its placeholders, which no plan may still use. NULL has no effect. */
 void stn_compile_batch_free(stn_compile_batch *batch);
-/* Seconds of compiling one kernel on one thread. */
-double stn_compile_seconds(const char *template_name, const char *params);
 /* The number of threads that compile: the context's threads where they are set, or else the
  * processors that this process may use. */
 int stn_compile_threads(const stn_context *context);

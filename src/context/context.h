@@ -70,8 +70,8 @@ void stn_context_recall_bandwidth(stn_context *context);
  * context either. */
 void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
 /* Waits for the stream to reach the timer's mark, and calls the progress function of the watch
- * meanwhile. Work that is already enqueued cannot be cancelled, so it is waited for. */
-stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error);
+ * meanwhile. cancels: a progress function that cancels ends the wait, but not the enqueued work. */
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error);
 /* Waits for all work on the context's GPU, on any stream. */
 stn_status stn_context_wait(stn_context *context, stn_error *error);
 /* Checks the arguments of a function that describes `what`, and clears *result. */

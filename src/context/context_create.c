@@ -18,14 +18,14 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
     STN_TRY(stn_read_versioned_struct(&stn_layout_context_options, given, options, error));
     if (options->device < STN_DEVICE_HOST)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",
+                        "there is no device %d: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",
                         options->device);
     if (options->threads < 0)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%d threads were asked for: use 0 for all, or a number",
                         options->threads);
     if (options->arch && options->device == STN_DEVICE_HOST)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the arch %s is a GPU's but the device is the host: leave one of them out", options->arch);
+                        "the arch %s is given, but the device is the host: leave one of them out", options->arch);
     if (!options->pack_data != !options->pack_size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a pack in memory needs both pack_data and pack_size");
     return STN_OK;
@@ -138,7 +138,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         return status;
     }
     const double before = stn_device_seconds(made->device);
-    /* Once per GPU and driver, so where the result can be stored. Where the GPU has no memory for
+    /* Once per GPU and driver, so only if the result can be stored. If the GPU has no memory for
      * the measurement, the assumed bandwidth stays. */
     if (made->cache->folder.path) (void)stn_context_measure_bandwidth(made, NULL);
     made->driver_seconds = stn_device_seconds(made->device) - before;

@@ -9,7 +9,7 @@
 #include "compile/library.h"
 #include "context/context.h"
 
-/* What both formats say and the context does not hold. */
+/* What both formats report, and the context does not store. */
 typedef struct finding {
     char driver[32];
     const stn_compiler *nvrtc; /* NULL: see nvrtc_problem */

@@ -13,8 +13,9 @@ enum { HOST_ALIGNMENT = 256 }; /* as of cudaMalloc and of workspaces */
 static stn_status check_place(const stn_context *context, const char *function, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s needs a context", function);
     if (!context->machine.is_device || context->device) return STN_OK;
-    return stn_fail(error, STN_ERROR_NO_DEVICE, "%s: this context plans for %s, which is not here, and has no memory",
-                    function, context->machine.arch);
+    return stn_fail(error, STN_ERROR_NO_DEVICE,
+                    "%s: this context plans for a GPU of %s, which is not here, so there is no memory", function,
+                    context->machine.arch);
 }
 
 static stn_status check_copy(const stn_context *context, const char *function, const void *to, const void *from,
@@ -33,7 +34,7 @@ stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, 
     if (context->device) return stn_device_alloc(context->device, bytes, pointer, error);
     size_t padded = bytes ? bytes : 1;
     if (padded > SIZE_MAX - HOST_ALIGNMENT) return stn_fail_memory(error, "a grid", bytes);
-    /* Aligned_alloc requires a multiple. */
+    /* The size that aligned_alloc takes is a multiple of the alignment. */
     padded = (padded + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT;
     if (!(*pointer = aligned_alloc(HOST_ALIGNMENT, padded))) return stn_fail_memory(error, "a grid", bytes);
     return STN_OK;
@@ -75,8 +76,7 @@ stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error)
 
 #define POLL_SECONDS 5e-4 /* between two polls of the GPU */
 
-/* cancels: a progress function that cancels ends the wait. */
-static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
     for (;;) {
         bool reached;
         STN_TRY(stn_timer_reached(timer, &reached, error));
@@ -88,10 +88,6 @@ static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn
     }
 }
 
-stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error) {
-    return wait_for(timer, watch, false, error);
-}
-
 stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn_progress_fn progress, void *user,
                                          stn_error *error) {
     stn_watch watch;
@@ -100,7 +96,7 @@ stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn
     stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
     STN_TRY(stn_timer_create(context->device, &timer, error));
     stn_status status = stn_timer_mark(timer, stream, error);
-    if (status == STN_OK) status = wait_for(timer, &watch, true, error);
+    if (status == STN_OK) status = stn_stream_wait(timer, &watch, true, error);
     stn_timer_destroy(timer);
     return status;
 }

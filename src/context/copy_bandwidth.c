@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/number.h"
 #include "cache/atomic_file.h"
 #include "context/context.h"

@@ -28,10 +28,9 @@ typedef struct request {
     const char *name, *params;
     stn_key source;           /* the source key */
     double seconds;           /* of compiling; 0: it was stored */
-    stn_compile_batch *batch; /* that lists a missing kernel; NULL: it is compiled now */
-    /* The kernel was added to the batch, and this is returned in its place. */
-    stn_kernel *placeholder;
-    bool only_compile; /* the kernel is loaded later */
+    stn_compile_batch *batch; /* records the kernel if it is missing; NULL: it is compiled now */
+    stn_kernel *placeholder;  /* of a kernel that the batch recorded; returned in its place */
+    bool only_compile;        /* the kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
@@ -111,16 +110,6 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
     return status;
 }
 
-/* Loads a kernel that was made without loading it; under the context's lock, since several threads
- * may ask for it. */
-static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
-    stn_status status = STN_OK;
-    pthread_mutex_lock(&context->lock);
-    if (!kernel->module) status = load(context, kernel, error);
-    pthread_mutex_unlock(&context->lock);
-    return status;
-}
-
 /* A kernel without code; NULL when out of memory. */
 static stn_kernel *new_kernel(const request *want) {
     stn_kernel *made = calloc(1, sizeof *made);
@@ -151,8 +140,9 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *k
     return status;
 }
 
-/* As use_entry, if an entry was found. If none was, or if the driver refuses it, the kernel stays
- * without code; a refused entry is rejected. Fails only without memory or a working device. */
+/* As use_entry, if an entry was found. An entry that the driver refuses is rejected. Without a
+ * usable entry the kernel stays without code, which is no failure: that is only a lack of memory or
+ * of a working device. */
 static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
@@ -242,7 +232,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !is_made(kernel) && !is_cancelled(want))
         status = compile(want, compiler, &key, &entry, error);
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
     if (status == STN_OK && entry.metadata) status = use_entry(want, &entry, kernel, error);
     return status;
 }
@@ -301,7 +291,7 @@ static stn_status make(request *want, stn_kernel *kernel, stn_error *error) {
     stn_error missing = {0};
     STN_TRY(find_stored(want, kernel, error));
     if (is_made(kernel)) return STN_OK;
-    /* Where a compiler is located, the thread that compiles opens it. */
+    /* If there is a compiler, the thread that compiles the batch opens it. */
     if (*stn_context_compiler_identity(want->context) && add_missing(want)) return STN_OK;
     stn_status status = stn_context_compiler(want->context, &compiler, &missing);
     if (status == STN_OK) return add_missing(want) ? STN_OK : compile_once(want, compiler, kernel, error);
@@ -377,13 +367,6 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
     set->count = 0;
 }
 
-/* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during
- * a stream capture; but the caller has just loaded a kernel, which is not allowed then either. */
-static void unload_some(stn_context *context) {
-    if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
-        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
-}
-
 /* ---- public ---------------------------------------------------------------------------------- */
 
 stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *params, stn_kernel **kernel,
@@ -401,12 +384,18 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
         return STN_OK;
     }
     hold(set, found);
-    STN_TRY(load_compiled(context, found, error));
+    stn_status status = STN_OK;
+    /* A kernel that was compiled ahead is not loaded yet, and several threads may ask for it. */
+    pthread_mutex_lock(&context->lock);
+    if (!found->module) status = load(context, found, error);
+    pthread_mutex_unlock(&context->lock);
+    if (status != STN_OK) return status;
     *kernel = found;
     if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
-    else
-        unload_some(context);
+    else if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
+        /* The wait is not allowed during a stream capture, but nor is loading a kernel. */
+        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
     return STN_OK;
 }
 

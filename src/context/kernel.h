@@ -33,6 +33,9 @@ typedef struct stn_kernel_set {
     /* Borrowed: a missing kernel is added to it, and a placeholder without a module takes its
      * place. NULL: a missing kernel is compiled when it is asked for. */
     stn_compile_batch *batch;
+    /* A strategy sets it if, while kernels are only added to `batch`, it leaves out objects whose
+     * workspace it does not know otherwise. */
+    bool workspace_unknown;
 } stn_kernel_set;
 /* Releases the set's kernels. Kernels that no set uses may be unloaded when another kernel is
  * loaded; before that the context waits for the device, whose work may still use them. */
@@ -57,7 +60,7 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
 /* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident
  * at once on `multiprocessors` multiprocessors; 1 where the kernel is not loaded. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
-/* Launches blocks of `threads` threads, numbered along x; see stn_module_launch. */
+/* Launches a one-dimensional grid of `blocks` blocks of `threads` threads: stn_module_launch. */
 static inline stn_status stn_kernel_launch(const stn_kernel *kernel, int64_t blocks, int threads, size_t shared,
                                            void *arguments, void *stream, stn_error *error) {
     const stn_launch how = {
@@ -65,7 +68,7 @@ static inline stn_status stn_kernel_launch(const stn_kernel *kernel, int64_t blo
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 /* Checks that a cache entry's metadata and parameters hash to its key. STN_ERROR_FORMAT where its
- * text was changed, or other templates or another version made it. The binary itself is in no
- * key. */
+ * text was changed, or other templates or another version made it. This does not check PTX and
+ * cubin, which keys do not cover. */
 stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error);
 #endif

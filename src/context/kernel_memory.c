@@ -21,11 +21,15 @@ void stn_kernel_memory_open(stn_kernel_memory *memory) {
     pthread_cond_init(&memory->made, NULL);
 }
 
-void stn_kernel_memory_close(stn_kernel_memory *memory) {
-    for (stn_kernel *next, *each = memory->first; each; each = next) {
-        next = each->next;
-        stn_kernel_free(each);
+static void free_list(stn_kernel *first) {
+    for (stn_kernel *next; first; first = next) {
+        next = first->next;
+        stn_kernel_free(first);
     }
+}
+
+void stn_kernel_memory_close(stn_kernel_memory *memory) {
+    free_list(memory->first);
     pthread_cond_destroy(&memory->made);
     pthread_mutex_destroy(&memory->lock);
 }
@@ -84,8 +88,5 @@ void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most) {
         removed = next;
     }
     pthread_mutex_unlock(&memory->lock);
-    for (stn_kernel *next; removed; removed = next) {
-        next = removed->next;
-        stn_kernel_free(removed);
-    }
+    free_list(removed);
 }

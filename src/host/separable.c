@@ -20,6 +20,9 @@
 #define CHUNK_ROWS 16     /* least rows of a piece of work, as a multiple of those of a ring */
 #define WORK 65536        /* points below which waking a thread costs more than it saves */
 
+/* Rows of memory besides the ring: of the intermediate result, and one of sums. */
+#define MORE_ROWS (STN_KERNEL_COLUMN_ROWS + 1)
+
 /* One filter in the order of its sums. */
 typedef struct line_filter {
     double weights[STN_SEPARABLE_TAPS];
@@ -168,20 +171,23 @@ static const void *find_row(const separable_run *run, const strip *at, const cha
 static void filter_row(const separable_run *run, const strip *at, double *middle, double *result, char *row) {
     const stn_kernels *kernels = run->kernels;
     const line_filter *across = &run->along[1];
+    const bool few = across->few && at->count >= STN_KERNEL_LEAST;
+    double *const sum = run->to == STN_ELEMENT_F64 ? (double *)row : result;
     const void *shifted[STN_SEPARABLE_TAPS];
     stn_terms terms = across->terms;
     terms.lines = shifted;
     for (size_t k = 0; k < terms.single + 2 * terms.pairs; k++)
         shifted[k] = middle + (across->offsets[k] - across->low);
     add_ghosts(run, at, middle + (at->window[0] - (at->x + across->low)), middle);
-    if (run->to == STN_ELEMENT_F32)
+    if (run->to == STN_ELEMENT_F32 && few)
+        kernels->sum_row_to_float((float *)row, middle, across->weights, terms.pairs, (size_t)at->count);
+    else if (run->to == STN_ELEMENT_F32)
         kernels->sum_to_float((float *)row, &terms, (size_t)at->count);
-    else if (run->to == STN_ELEMENT_F64)
-        kernels->sum((double *)row, &terms, (size_t)at->count);
-    else {
-        kernels->sum(result, &terms, (size_t)at->count);
-        kernels->store[run->to](row, result, (size_t)at->count);
-    }
+    else if (few)
+        kernels->sum_row(sum, middle, across->weights, terms.pairs, (size_t)at->count);
+    else
+        kernels->sum(sum, &terms, (size_t)at->count);
+    if (run->to != STN_ELEMENT_F32 && sum == result) kernels->store[run->to](row, result, (size_t)at->count);
 }
 
 static void run_strip(const separable_run *run, const strip *at, const char *in, char *out, int64_t begin, int64_t end,
@@ -190,10 +196,11 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
     const line_filter *down = &run->along[0];
     const int64_t all = at->window[1] - at->window[0] + at->extra, size = (int64_t)stn_element_size(run->to);
     const bool in_place = run->in_place && at->extra == 0;
-    double *ring = memory, *middle = ring + (size_t)run->ring * run->line, *result = middle + run->line;
+    double *ring = memory, *const middle = ring + (size_t)run->ring * run->line;
+    double *const result = middle + STN_KERNEL_COLUMN_ROWS * run->line;
     const int64_t ghosts = at->window[0] - (at->x + run->along[1].low);
     float *const past[2] = {(float *)ring, (float *)ring + run->line};
-    const void *lines[STN_SEPARABLE_TAPS + 1];
+    const void *lines[STN_SEPARABLE_TAPS + STN_KERNEL_COLUMN_ROWS - 1];
     stn_terms terms = down->terms;
     terms.lines = lines;
     for (int side = 0; in_place && side < 2; side++)
@@ -203,14 +210,16 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
     for (int64_t i = down->low; i < down->high && !in_place; i++)
         load_row(run, at, in, begin + i, ring + (size_t)(i - down->low) * run->line);
     for (int64_t i = begin, now; i < end; i += now, slot = slot + 1 == run->ring ? 0 : slot + 1) {
-        double *const sums[STN_KERNEL_ROWS] = {middle + ghosts, result + ghosts};
-        now = in_place && down->few && all >= STN_KERNEL_LEAST && i + STN_KERNEL_ROWS <= end ? STN_KERNEL_ROWS : 1;
+        double *sums[STN_KERNEL_COLUMN_ROWS];
+        for (size_t r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) sums[r] = middle + r * run->line + ghosts;
+        now = 1;
+        if (in_place && down->few && all >= STN_KERNEL_LEAST && i + STN_KERNEL_COLUMN_ROWS <= end)
+            now = STN_KERNEL_COLUMN_ROWS;
         if (!in_place)
             load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);
         if (now > 1) {
-            for (int64_t k = down->low; k <= down->high + 1; k++)
-                lines[k - down->low] = find_row(run, at, in, i + k, past);
-            kernels->sum_two_rows(sums, lines, terms.weights, terms.pairs, (size_t)all);
+            for (int64_t k = 0; k < run->ring + now - 1; k++) lines[k] = find_row(run, at, in, i + down->low + k, past);
+            kernels->sum_columns(sums, lines, terms.weights, terms.pairs, (size_t)all);
         } else {
             for (size_t k = 0; k < terms.single + 2 * terms.pairs; k++) {
                 const int64_t row = slot + down->offsets[k] - down->low;
@@ -226,7 +235,7 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
             kernels->load[run->to](sums[0], result, (size_t)all);
         }
         for (int64_t r = 0; r < now; r++)
-            filter_row(run, at, r ? result : middle, result,
+            filter_row(run, at, middle + (size_t)r * run->line, result,
                        out + ((i + r) * run->first->out_stride[run->axis] + at->x) * size);
     }
 }
@@ -235,7 +244,7 @@ static void run_items(void *user, int64_t begin, int64_t end) {
     separable_run *run = user;
     const stn_task *task = run->first;
     const int other = 1 - run->axis;
-    double *memory = aligned_alloc(64, ((size_t)run->ring + 2) * run->line * sizeof *memory);
+    double *memory = aligned_alloc(64, ((size_t)run->ring + MORE_ROWS) * run->line * sizeof *memory);
     if (!memory) {
         atomic_store(&run->failed, true);
         return;
@@ -279,7 +288,7 @@ stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn
      * to `reach` columns behind them. */
     run.line = (size_t)stn_div_up(run.width + 2 * reach, 8) * 8 + 8;
     stn_pool_for(pool, outer * run.strips * run.chunks, stn_div_up(WORK, run.rows * run.width), run_items, &run);
-    return atomic_load(&run.failed)
-               ? stn_fail_memory(error, "the rows of two filters", ((size_t)run.ring + 2) * run.line * sizeof(double))
-               : STN_OK;
+    return atomic_load(&run.failed) ? stn_fail_memory(error, "the rows of two filters",
+                                                      ((size_t)run.ring + MORE_ROWS) * run.line * sizeof(double))
+                                    : STN_OK;
 }

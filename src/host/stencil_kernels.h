@@ -24,6 +24,7 @@ typedef struct stn_terms {
 } stn_terms;
 
 #define STN_KERNEL_ROWS 2        /* rows that are summed side by side */
+#define STN_KERNEL_COLUMN_ROWS 4 /* the same for sum_columns */
 #define STN_KERNEL_FEW_PAIRS 4   /* maximum number of pairs whose weights are kept in registers */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_MEANS 7       /* maximum number of lines of `means` */
@@ -58,10 +59,16 @@ typedef struct stn_kernels {
     /* As sum and sum_float, with sums that are rounded to float and stored as doubles. */
     void (*sum_rounded)(double *sum, const stn_terms *terms, size_t count);
     void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
-    /* sum_float_rounded for STN_KERNEL_ROWS rows of a symmetric filter: row r sums lines r to
-     * r + 2 * pairs. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least STN_KERNEL_LEAST. */
-    void (*sum_two_rows)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
-                         size_t count);
+    /* Filters of symmetric weights: the first is that of the middle, then come those of pairs from
+     * the outermost on. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least STN_KERNEL_LEAST.
+     * sum_columns has the results of sum_float_rounded for STN_KERNEL_COLUMN_ROWS rows: row r sums
+     * lines r to r + 2 * pairs. */
+    void (*sum_columns)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
+                        size_t count);
+    /* The results of sum and sum_to_float: sum[x] sums row[x] to row[x + 2 * pairs]. The row has
+     * memory for 2 * STN_KERNEL_LEAST numbers more than the sums. */
+    void (*sum_row)(double *sum, const double *row, const double *weights, size_t pairs, size_t count);
+    void (*sum_row_to_float)(float *sum, const double *row, const double *weights, size_t pairs, size_t count);
     /* As sum, with sums that are rounded to float and stored as floats. */
     void (*sum_to_float)(float *sum, const stn_terms *terms, size_t count);
     /* As sum, for lines of bytes; sums are truncated towards zero, then wrapped. */

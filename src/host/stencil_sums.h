@@ -100,33 +100,80 @@ DEFINE_SUM(sum_rounded, double, double, rounded)
 DEFINE_SUM(sum_float_rounded, float, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
 
-/* Two rows of sum_float_rounded: numbers of each line are converted once for both. */
-TARGET INLINE void NAME(two_rows_few)(double *const *sums, const void *const *lines, const double *weights,
-                                      size_t count, const int pairs) {
-    const float *line[2 + 2 * FEW_PAIRS];
-    double *const first = sums[0], *const second = sums[1];
-    NAME(vector) weight[1 + FEW_PAIRS], v[2 + 2 * FEW_PAIRS];
+/* Symmetric filters of few pairs down columns: numbers of each line are converted once for all
+ * rows. */
+TARGET INLINE void NAME(columns_few)(double *const *sums, const void *const *lines, const double *weights, size_t count,
+                                     const int pairs) {
+    const float *line[STN_KERNEL_COLUMN_ROWS + 2 * FEW_PAIRS];
+    double *to[STN_KERNEL_COLUMN_ROWS];
+    NAME(vector) weight[1 + FEW_PAIRS], v[STN_KERNEL_COLUMN_ROWS + 2 * FEW_PAIRS];
     for (int k = 0; k <= pairs; k++) weight[k] = weights[k] - (NAME(vector)){0};
-    for (int k = 0; k < 2 + 2 * pairs; k++) line[k] = lines[k];
+    for (int k = 0; k < STN_KERNEL_COLUMN_ROWS + 2 * pairs; k++) line[k] = lines[k];
+    for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) to[r] = sums[r];
     for (size_t end = LANES; end < count + LANES; end += LANES) {
         const size_t x = (end < count ? end : count) - LANES;
-        _Pragma("GCC unroll 10") for (int k = 0; k < 2 + 2 * pairs; k++) v[k] = SEEN_float(line[k], 0);
-        _Pragma("GCC unroll 2") for (int r = 0; r < STN_KERNEL_ROWS; r++) {
+        _Pragma("GCC unroll 8") for (int k = 0; k < 2 * pairs; k++) v[k] = SEEN_float(line[k], 0);
+        _Pragma("GCC unroll 4") for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) {
+            v[r + 2 * pairs] = SEEN_float(line[r + 2 * pairs], 0);
             NAME(vector) u = v[r + pairs] * weight[0];
             _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) {
-                u += (v[r + k - 1] + v[r + 2 * pairs + 1 - k]) * weight[k];
+                u += PLUS_float(v[r + k - 1], v[r + 2 * pairs + 1 - k]) * weight[k];
             }
-            PUT_rounded((r ? second : first) + x, u);
+            PUT_rounded(to[r] + x, u);
         }
     }
 }
-TARGET static void NAME(sum_two_rows)(double *const *sums, const void *const *lines, const double *weights,
-                                      size_t pairs, size_t count) {
-    if (pairs == 1) NAME(two_rows_few)(sums, lines, weights, count, 1);
-    if (pairs == 2) NAME(two_rows_few)(sums, lines, weights, count, 2);
-    if (pairs == 3) NAME(two_rows_few)(sums, lines, weights, count, 3);
-    if (pairs == 4) NAME(two_rows_few)(sums, lines, weights, count, 4);
+TARGET static void NAME(sum_columns)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
+                                     size_t count) {
+    if (pairs == 1) NAME(columns_few)(sums, lines, weights, count, 1);
+    if (pairs == 2) NAME(columns_few)(sums, lines, weights, count, 2);
+    if (pairs == 3) NAME(columns_few)(sums, lines, weights, count, 3);
+    if (pairs == 4) NAME(columns_few)(sums, lines, weights, count, 4);
 }
+
+/* A vector of a row from `shift` numbers after `row`, joined from two vectors. */
+#if BYTES == 64
+#define FROM(k) k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7
+#elif BYTES == 32
+#define FROM(k) k, k + 1, k + 2, k + 3
+#else
+#define FROM(k) k, 2
+#endif
+TARGET INLINE NAME(vector) NAME(joined)(const double *row, const size_t shift) {
+    typedef int64_t index __attribute__((vector_size(BYTES), unused));
+    const NAME(vector) low = AT(row + shift / LANES * LANES), high = AT(row + shift / LANES * LANES + LANES);
+    return shift % LANES == 0   ? low
+           : shift % LANES == 1 ? STN_SHUFFLE(index, low, high, FROM(1))
+           : shift % LANES == 2 ? STN_SHUFFLE(index, low, high, FROM(2))
+                                : STN_SHUFFLE(index, low, high, FROM(3));
+}
+#undef FROM
+
+/* The same filters along a row. Most loads at shifts of a few numbers cross cache lines, which
+ * takes twice as long, while the units that shuffle are idle: half of the shifts are loads. */
+#define DEFINE_ROW(name, out, put)                                                                                     \
+    TARGET INLINE void NAME(name##_few)(out * sum, const double *row, const double *weights, size_t count,             \
+                                        const int pairs) {                                                             \
+        NAME(vector) weight[1 + FEW_PAIRS];                                                                            \
+        for (int k = 0; k <= pairs; k++) weight[k] = weights[k] - (NAME(vector)){0};                                   \
+        for (size_t end = LANES; end < count + LANES; end += LANES) {                                                  \
+            const size_t x = (end < count ? end : count) - LANES;                                                      \
+            NAME(vector) u = AT(row + x + pairs) * weight[0];                                                          \
+            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) {                                                 \
+                u += (NAME(joined)(row + x, (size_t)k - 1) + AT(row + x + 2 * pairs + 1 - k)) * weight[k];             \
+            }                                                                                                          \
+            PUT_##put(sum + x, u);                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TARGET static void NAME(name)(out * sum, const double *row, const double *weights, size_t pairs, size_t count) {   \
+        if (pairs == 1) NAME(name##_few)(sum, row, weights, count, 1);                                                 \
+        if (pairs == 2) NAME(name##_few)(sum, row, weights, count, 2);                                                 \
+        if (pairs == 3) NAME(name##_few)(sum, row, weights, count, 3);                                                 \
+        if (pairs == 4) NAME(name##_few)(sum, row, weights, count, 4);                                                 \
+    }
+DEFINE_ROW(sum_row, double, double)
+DEFINE_ROW(sum_row_to_float, float, float)
+#undef DEFINE_ROW
 
 /* Vectors per row: with two rows, this leaves registers for a vector of a line and two weights. */
 #define ROW_BLOCKS (BYTES == 32 ? 6 : BYTES / 8)
@@ -714,7 +761,9 @@ static const stn_kernels NAME(kernels) = {
     .sum_byte = NAME(sum_byte),
     .sum_rounded = NAME(sum_rounded),
     .sum_float_rounded = NAME(sum_float_rounded),
-    .sum_two_rows = NAME(sum_two_rows),
+    .sum_columns = NAME(sum_columns),
+    .sum_row = NAME(sum_row),
+    .sum_row_to_float = NAME(sum_row_to_float),
     .sum_to_float = NAME(sum_to_float),
     .sum_rows = NAME(sum_rows),
     .sum_spectra = NAME(sum_spectra),

@@ -47,8 +47,8 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .half_last = 2 * (fft->n[2] / 2)};
 }
 
-static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
-    return stn_points_of_side(&plan->fft, side == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
+static stn_points points(const stn_plan *plan, stn_work_array array, const void *first) {
+    return stn_points_of_side(&plan->fft, array == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

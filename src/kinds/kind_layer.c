@@ -36,9 +36,9 @@ static stn_work_shape shape(const stn_plan *plan) {
 }
 
 /* Input and output are dense. */
-static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
+static stn_points points(const stn_plan *plan, stn_work_array array, const void *first) {
     const stn_work_shape of = shape(plan);
-    return stn_points_contiguous(first, side == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
+    return stn_points_contiguous(first, array == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
 }
 
 static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }

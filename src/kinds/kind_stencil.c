@@ -90,9 +90,9 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .source_numbers = source_numbers(task)};
 }
 
-static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
-    if (side == STN_WORK_SOURCE) return stn_points_of_source(&plan->task, first);
-    return stn_points_of_task(&plan->task, side == STN_WORK_OUT, first);
+static stn_points points(const stn_plan *plan, stn_work_array array, const void *first) {
+    if (array == STN_WORK_SOURCE) return stn_points_of_source(&plan->task, first);
+    return stn_points_of_task(&plan->task, array == STN_WORK_OUT, first);
 }
 
 static stn_status set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {

@@ -5,7 +5,7 @@
 
 static stn_status add_numbers(stn_run_arrays *all, const stn_system_task *task, stn_run_array a, int64_t numbers,
                               stn_dtype dtype, stn_error *error) {
-    a.kind = a.written ? "the output array " : "the input array ";
+    a.role = a.written ? "the output array " : "the input array ";
     a.alignment = task->alignment;
     a.points = stn_points_contiguous(a.first, numbers, dtype);
     return stn_run_arrays_add(all, a, error);

@@ -13,9 +13,9 @@ stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error) {
 }
 
 stn_status stn_plan_allocate(stn_plan *plan, stn_error *error) {
-    const bool wanted = plan->workspace_size && !plan->caller_workspace;
-    if (!wanted || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
-    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
+    const size_t size = stn_plan_workspace(plan);
+    if (!size || plan->caller_workspace || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
+    return stn_memory_alloc(plan->context, size, &plan->workspace, error);
 }
 
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps,
@@ -38,9 +38,8 @@ stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void 
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_compile_batch *batch, stn_plan **result,
                           stn_error *error) {
-    stn_plan *plan;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(like, like->kind, stn_plan_work(like), steps, &plan, error));
+    STN_TRY(stn_plan_copy(like, like->kind, stn_plan_work(like), steps, result, error));
+    stn_plan *plan = *result;
     plan->strategy = strategy;
     plan->candidate = *candidate;
     plan->kind->estimate(plan, strategy, candidate, &plan->estimate);
@@ -50,10 +49,9 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
         status = strategy->prepare(plan, error);
         plan->kernels->batch = NULL;
     }
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
+    if (status == STN_OK) return STN_OK;
+    stn_plan_destroy(plan);
+    *result = NULL;
     return status;
 }
 

@@ -54,23 +54,25 @@ double stn_estimate_cost(const stn_estimate *estimate) {
            (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
-/* Inserts a row by predicted cost; strategies that do not apply come last. In a full ranking, the
- * last row is dropped. */
+/* In a full ranking, the last row is dropped. */
+static void insert_row(stn_plan *plan, size_t index, const stn_ranked *row) {
+    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
+    memmove(plan->ranking + index + 1, plan->ranking + index, (plan->ranked - 1 - index) * sizeof *row);
+    plan->ranking[index] = *row;
+}
+
+/* Inserts a row by predicted cost; strategies that do not apply come last. */
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
-    size_t place = plan->ranked;
-    while (place > 0) {
-        const stn_ranked *before = &plan->ranking[place - 1];
+    size_t index = plan->ranked;
+    while (index > 0) {
+        const stn_ranked *before = &plan->ranking[index - 1];
         if (before->applies &&
             (!entry->applies || stn_estimate_cost(&before->estimate) <= stn_estimate_cost(&entry->estimate)))
             break;
         if (!before->applies && !entry->applies) break;
-        place--;
+        index--;
     }
-    if (place == STN_PLAN_RANKING) return;
-    size_t kept = plan->ranked < STN_PLAN_RANKING ? plan->ranked : STN_PLAN_RANKING - 1;
-    memmove(plan->ranking + place + 1, plan->ranking + place, (kept - place) * sizeof *plan->ranking);
-    plan->ranking[place] = *entry;
-    plan->ranked = kept + 1;
+    if (index < STN_PLAN_RANKING) insert_row(plan, index, entry);
 }
 
 /* If no candidate of any strategy is within the error bound, candidates are admitted up to this
@@ -102,7 +104,7 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     }
     if (entry.applies && accepted) return least_rejected_error;
     if (entry.applies && !count)
-        snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
+        snprintf(entry.reason, sizeof entry.reason, "it has no candidate for a problem of this size");
     else if (entry.applies)
         snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bound %.2g",
                  least_rejected_error, error_bound);
@@ -111,18 +113,12 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     return least_rejected_error;
 }
 
-/* Where only the first row matters: limits the search to candidates of at most the first row's cost
- * so far, and of at most `limit`, by plan->machine.time_limit (0: no limit). */
+/* Sets the limit at which strategies may end a search for candidates, plan->machine.time_limit: the
+ * lower one of `limit` and the cost of the cheapest candidate so far; 0 if there is no limit. */
 static void set_time_limit(stn_plan *plan, double limit) {
     const bool any = plan->ranked && plan->ranking[0].applies;
     const double most = fmin(limit, any ? stn_estimate_cost(&plan->ranking[0].estimate) : INFINITY);
     plan->machine.time_limit = most < INFINITY ? most : 0;
-}
-
-/* Whether no candidate of the strategy can become the first row. */
-static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
-    return strategy->least_seconds && plan->machine.time_limit > 0 &&
-           stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
 }
 
 /* Ranks candidates, and returns the least error of the rejected ones.
@@ -137,13 +133,15 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
                               double limit, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
-    for (int turn = 0; turn < (best ? 2 : 1); turn++)
+    for (int pass = 0; pass < (best ? 2 : 1); pass++)
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
             const bool comes_last = strategy->least_seconds != NULL;
             if (!is_named(name, strategy)) continue;
-            if (best && (comes_last != (turn == 1) || errors[i] > allowed_error)) continue;
+            if (best && (comes_last != (pass == 1) || errors[i] > allowed_error)) continue;
             if (best) set_time_limit(plan, limit);
-            if (is_dominated(plan, strategy)) continue;
+            if (comes_last && plan->machine.time_limit > 0 &&
+                stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy)))
+                continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
@@ -151,11 +149,11 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
     return least;
 }
 
-/* The first turn admits candidates within the error bound. If there are none, the second turn
+/* The first pass admits candidates within the error bound. If there are none, the second pass
  * admits those with about the least predicted error, which the plan's description reports. */
 static void rank(stn_plan *plan, const char *name, size_t most, bool best, double limit) {
     double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
-    for (int turn = 0; turn < 2; turn++) {
+    for (int pass = 0; pass < 2; pass++) {
         plan->ranked = 0;
         allowed_error = LEAST_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, limit, errors);
         if (plan->ranked && plan->ranking[0].applies) return;
@@ -196,7 +194,7 @@ stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error
     if (options->deterministic && mode != STN_MODE_AUTO && mode != STN_MODE_ESTIMATE)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
-            "deterministic pins the estimate's choice, and the mode asks for measured times: leave one out");
+            "deterministic means that the estimate alone chooses, but the mode asks for measured times: leave one out");
     if (!(options->tune_seconds >= 0))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "tune_seconds is %g: give 0 for the default, or more",
                         options->tune_seconds);
@@ -215,8 +213,8 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
         if (mode == STN_MODE_WISDOM_ONLY)
             return stn_fail(
                 error, STN_ERROR_UNSUPPORTED,
-                "nothing is known of this problem on this device: measure it with STN_MODE_MEASURE, or import "
-                "wisdom that knows it");
+                "wisdom has no times of this problem on this device: measure it with STN_MODE_MEASURE, or import "
+                "wisdom that has them");
         stn_plan_rank(plan, name, STN_CANDIDATES);
     }
     return STN_OK;
@@ -249,7 +247,7 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     STN_TRY(stn_text_take(&problem, &text, error));
     stn_status status = stn_fail(
         error, STN_ERROR_NO_COMPILER,
-        "no stored kernel serves this problem (%.300s) on %s, and none can be compiled: %s; or make a pack elsewhere, "
+        "no stored kernel can run this problem (%.300s) on %s, and none can be compiled: %s; or make a pack elsewhere, "
         "with 'stentor pack build --arch %s --problems LIST.json -o FILE.stnpack', and name it with --pack here",
         text, plan->machine.arch, why->message, plan->machine.arch);
     stn_text_free(text);
@@ -263,12 +261,14 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
     stn_plan_take(plan, row);
     if (!plan->machine.is_device || plan->is_subplan) return strategy->prepare(plan, error);
     stn_compile_batch *batch = plan->kernels->batch = stn_compile_batch_create(plan->context);
+    plan->kernels->workspace_unknown = false;
     stn_status status = strategy->prepare(plan, error);
     plan->kernels->batch = NULL;
     if (batch && batch->count) {
         const size_t workspace = plan->workspace_size;
+        const bool may_wait = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
         stn_plan_unprepare(plan);
-        if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
+        if (may_wait && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
         status = strategy->prepare(plan, error);
     }
@@ -299,10 +299,7 @@ static bool prepare_generic(stn_plan *plan, const stn_error *why) {
         stn_plan_unprepare(plan);
         return false;
     }
-    /* In a full ranking, the last row is dropped. */
-    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
-    memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof generic);
-    plan->ranking[0] = generic;
+    insert_row(plan, 0, &generic);
     plan->chosen = STN_CHOSEN_AS_LAST_RESORT;
     stn_log(&plan->context->logger, STN_LOG_WARNING, "the generic kernel runs, which is slower: %s", why->message);
     return true;

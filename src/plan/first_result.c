@@ -14,10 +14,10 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* The generic kernel is used if it is predicted to finish within this part of the time to compile
- * the chosen kernels; compiling it counts, unless it is stored. If it takes up to 4/3 times the
- * predicted time, it still finishes first. If it is not used although it would finish first, the
- * first execution takes at most 4/3 times as long. */
+/* The generic kernel is used if its predicted time, with that of compiling it unless it is stored,
+ * is below this part of the predicted time to compile the chosen kernels. It then finishes first
+ * even if it takes 4/3 times as long as predicted. Where it is not used although it would have
+ * finished first, the first result comes at most 4/3 times as late. */
 #define LATEST 0.75
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
@@ -46,7 +46,6 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t wor
     if (!begun) return false;
     first->batch = batch;
     first->workspace = first->generic->workspace_size > workspace ? first->generic->workspace_size : workspace;
-    plan->workspace_size = first->workspace;
     pthread_mutex_init(&first->lock, NULL);
     plan->first = first;
     return true;
@@ -68,7 +67,6 @@ static void make_ready(stn_plan *plan) {
         stn_log(&plan->context->logger, STN_LOG_WARNING, "the plan keeps the generic kernel: %s",
                 first->failed.message);
     }
-    plan->workspace_size = first->workspace;
     atomic_store(&first->ended, true);
 }
 

@@ -1,7 +1,7 @@
 /* A kind of work that plans are made for (stencils, transforms, Fourier layers, systems), as a
  * table of operations. plan/ and tune/ know kinds only by this table, so that a new kind is one
- * more file in kinds/, and one more member of the union in stn_plan. (Exceptions: subplan.c has a
- * key for stencils and one for transforms; snapshots belong to stencils.) */
+ * more file in kinds/, and one more member of the union in stn_plan. (Exceptions: subplans are of
+ * stencils or transforms, and snapshots belong to stencils.) */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
 #include "base/text.h"
@@ -29,12 +29,13 @@ typedef struct stn_work_shape {
     int64_t half_row, half_last;
 } stn_work_shape;
 
-/* The pointers of an execution. */
-typedef enum stn_work_side { STN_WORK_IN, STN_WORK_OUT, STN_WORK_SOURCE } stn_work_side;
+/* The arrays of an execution that any kind of work may have. */
+typedef enum stn_work_array { STN_WORK_IN, STN_WORK_OUT, STN_WORK_SOURCE } stn_work_array;
 
-/* An array of an execution, and the list of all, for the checks before it (pointers.c). */
+/* An array of an execution, and the list of all, for the checks before the execution
+ * (pointers.c). */
 typedef struct stn_run_array {
-    const char *kind, *name; /* kind: "" or "the input array " */
+    const char *role, *name; /* role: precedes the name in messages, such as "the input array " */
     int level;               /* of a field of a system: 1 is its .prev */
     const void *first;
     bool written;
@@ -74,12 +75,11 @@ typedef struct stn_kind {
     void (*clear)(stn_plan *plan); /* NULL: the work owns no memory */
     stn_work_shape (*shape)(const stn_plan *plan);
     /* The addresses that are read or written through a pointer. */
-    stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);
-    /* Sets the size, in numbers of the dtype, of each further array of an execution (stn_operand);
-     * 0 for arrays that it does not have. NULL: it has none of them. */
+    stn_points (*points)(const stn_plan *plan, stn_work_array array, const void *first);
+    /* Sets the sizes, in numbers of the dtype, of the operands of an execution (stn_operand); 0 for
+     * operands that it does not have. NULL: it has none. */
     void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
-    /* Lists the arrays of an execution that has others than those of stn_work_side and `operands`.
-     * NULL: it has no others. */
+    /* Lists all arrays of an execution. NULL: they are those of stn_work_array and `operands`. */
     stn_status (*arrays)(const stn_plan *plan, const stn_execution *run, stn_run_arrays *all, stn_error *error);
     /* NULL: plans of this kind have no weights. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
@@ -105,9 +105,9 @@ typedef struct stn_kind {
     /* ---- measuring; if all functions are NULL, plans of this kind are never measured
      * Writes all properties that the speed of candidates depends on. */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
-    /* The reference candidate, whose result the others are compared with. The kind has a list of
-     * reference strategies: the first that applies from number *which on is taken, and *which
-     * becomes its number. Fails if none applies. */
+    /* The reference candidate, whose result the others are compared with. It is of the first
+     * strategy that applies in the kind's list of reference strategies, from index *which on; sets
+     * *which to the index of this strategy. Fails if none applies. */
     stn_status (*reference_candidate)(const stn_plan *plan, int *which, const stn_strategy **strategy,
                                       stn_candidate *candidate, stn_error *error);
     /* Rescales the plan's weights if the numbers of a run would leave the range of the dtype; the

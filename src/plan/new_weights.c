@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -16,7 +15,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     stn_estimate now = {0};
     if (plan->named_strategy && plan->strategy != plan->named_strategy &&
         plan->kind->applies(plan, plan->named_strategy, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the named strategy %s may take them",
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the named strategy %s can use the new weights",
                         plan->named_strategy->name);
     if (!plan->kind->applies(plan, plan->strategy, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
@@ -30,7 +29,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
 }
 
 /* Chooses and prepares a candidate of the strategy `name` (NULL: the cheapest). The plan has no
- * state before the call, and none after a failure. */
+ * state before the call. */
 static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error) {
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
@@ -38,16 +37,9 @@ static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error
     plan->ranked = 0;
     plan->chosen = STN_CHOSEN_BY_ESTIMATE;
     plan->workspace_size = 0;
-    stn_status status = stn_plan_choose(plan, &options, error);
-    if (status == STN_OK) status = stn_plan_prepare(plan, error);
-    if (status == STN_OK) status = stn_snapshots_prepare(plan, error);
-    return status;
-}
-
-static void drop_choice(stn_plan *plan) {
-    stn_plan_destroy(plan->later_snapshots);
-    plan->later_snapshots = NULL;
-    if (plan->strategy) stn_plan_unprepare(plan);
+    STN_TRY(stn_plan_choose(plan, &options, error));
+    STN_TRY(stn_plan_prepare(plan, error));
+    return stn_snapshots_prepare(plan, error);
 }
 
 /* Tries the strategy that the caller named, then the cheapest, then single steps. Where the caller
@@ -57,11 +49,13 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
                                  plan->machine.is_device ? "direct" : "host"};
     stn_error why = {0};
     stn_status status = STN_OK, first = STN_OK;
-    for (int turn = plan->caller_workspace ? 0 : 1; turn < 2; turn++)
+    for (int pass = plan->caller_workspace ? 0 : 1; pass < 2; pass++)
         for (size_t i = plan->named_strategy ? 0 : 1; i < sizeof names / sizeof *names; i++) {
             status = choose_once(plan, names[i], &why);
-            if (status == STN_OK && (turn || plan->workspace_size <= available)) return STN_OK;
-            drop_choice(plan);
+            if (status == STN_OK && (pass || plan->workspace_size <= available)) return STN_OK;
+            stn_plan_destroy(plan->later_snapshots);
+            plan->later_snapshots = NULL;
+            if (plan->strategy) stn_plan_unprepare(plan);
             if (status == STN_OK || first) continue;
             first = status;
             if (error) *error = why;
@@ -82,7 +76,7 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     snprintf(next->choice_before, sizeof next->choice_before, "%s: %s", plan->strategy->name, why);
     stn_status status = stn_plan_make_kernels(next, error);
     if (status == STN_OK) status = stn_task_set_weights(&next->task, count, weights, error);
-    if (status == STN_OK) status = choose_any(next, plan->workspace_size, error);
+    if (status == STN_OK) status = choose_any(next, stn_plan_workspace(plan), error);
     /* Executions may still read the tables of the old choice, which are freed next. */
     if (status == STN_OK) status = stn_context_wait(plan->context, error);
     if (status == STN_OK) status = stn_plan_allocate(next, error);
@@ -112,9 +106,8 @@ static stn_status take_weights(stn_plan *plan, size_t count, const double *weigh
     if (status == STN_OK && plan->online) status = plan->kind->tuner->online_set_weights(plan, count, weights, &why);
     if (status == STN_OK) return STN_OK;
     if (is_refusal(status)) {
-        char reason[sizeof why.message];
-        memcpy(reason, why.message, sizeof reason);
-        status = choose_again(plan, count, weights, reason, &why);
+        const stn_error refusal = why;
+        status = choose_again(plan, count, weights, refusal.message, &why);
         if (status == STN_OK) return STN_OK;
     }
     if (taken) { /* back to the old weights */

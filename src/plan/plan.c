@@ -76,7 +76,7 @@ failed:
     return status;
 }
 
-size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
+size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? stn_plan_workspace(plan) : 0; }
 const char *stn_plan_strategy(const stn_plan *plan) {
     if (!plan) return "";
     return (plan->online ? plan->kind->tuner->online_current(plan) : plan)->strategy->name;

@@ -9,7 +9,7 @@
 #include "context/kernel.h"
 #include "plan/kind.h"
 
-#define STN_PLAN_RANKING 64
+#define STN_PLAN_RANKING 64 /* most rows of a ranking */
 
 /* A row of the ranking: a candidate of a strategy, or a strategy that does not apply. */
 typedef struct stn_ranked {
@@ -36,7 +36,7 @@ struct stn_first {
     stn_plan *generic;
     stn_compile_batch *batch;           /* owned: the plan's missing kernels */
     stn_background_compile *background; /* compiles them; NULL once it has ended */
-    size_t workspace;                   /* bytes; enough for both plans */
+    size_t workspace;                   /* stn_plan_workspace of the plan */
     pthread_mutex_t lock;
     bool served; /* a whole execution was enqueued */
     /* The background compile has ended: from now on the plan itself runs, or, if `failed` is set,
@@ -89,6 +89,7 @@ struct stn_plan {
         /* All kernels that the plan has asked for, those of subplans included. Owned by the
          * outermost plan; NULL in a plan that is never prepared. */
         stn_kernel_set *kernels;
+        /* Set by the strategy's `prepare`, 0 before it; callers give stn_plan_workspace bytes. */
         size_t workspace_size;
         void *workspace;         /* owned; NULL where none is needed or the caller supplies it */
         struct stn_first *first; /* owned; NULL: the plan itself runs */
@@ -102,6 +103,11 @@ struct stn_plan {
 };
 /* The address of the work, as a kind's `adopt` takes it. */
 static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
+/* The bytes of workspace that an execution needs. With options.first_result they are enough for the
+ * generic kernel and for the chosen kernels, and stay the same while the latter are prepared. */
+static inline size_t stn_plan_workspace(const stn_plan *plan) {
+    return plan->first ? plan->first->workspace : plan->workspace_size;
+}
 /* For kinds of work: makes a plan for `problem`, the struct that the kind's `make` reads. */
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *problem,
                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
@@ -139,14 +145,15 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* A limit of a ranking of which only the first row is of interest: candidates above it are left
- * out. */
+/* Limits a search for the cheapest candidate. */
 typedef struct stn_rank_limit {
     double cost; /* the highest stn_estimate_cost; 0: no limit, and `within_bound` is not read */
     /* Candidates above the error bound are excluded even if none is within it; the ranking is then
      * empty. */
     bool within_bound;
 } stn_rank_limit;
+/* As stn_plan_rank, where only the first row matters: leaves out candidates above the limit, and
+ * may leave out others that are not the cheapest. */
 void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */

@@ -1,6 +1,5 @@
 /* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability; and
  * reading its kernels. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -35,18 +34,13 @@ static const char *const chosen_words[] = {"estimated", "measured", "measured, r
                                            "the generic kernel: no faster one is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"seconds", estimate->seconds},
-                   {"bytes", estimate->bytes},
-                   {"flops", estimate->flops},
-                   {"launches", estimate->launches},
-                   {"halo_waste", estimate->halo_waste},
-                   {"memory_bytes", estimate->memory},
-                   {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
-    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-        stn_json_value(text, numbers[n].key, numbers[n].value);
+    stn_json_value(text, "seconds", estimate->seconds);
+    stn_json_value(text, "bytes", estimate->bytes);
+    stn_json_value(text, "flops", estimate->flops);
+    stn_json_value(text, "launches", estimate->launches);
+    stn_json_value(text, "halo_waste", estimate->halo_waste);
+    stn_json_value(text, "memory_bytes", estimate->memory);
+    stn_json_value(text, "predicted_error", estimate->error > 0 ? estimate->error : NAN);
     stn_json_text(text, "unit", unit_names[estimate->unit]);
 }
 
@@ -80,7 +74,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_value(text, "measured_seconds", plan->measured > 0 ? plan->measured : NAN);
     stn_json_text(text, "chosen", chosen_words[plan->chosen]);
     stn_json_text(text, "chosen_again", plan->choice_before[0] ? plan->choice_before : NULL);
-    stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)plan->workspace_size);
+    stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)stn_plan_workspace(plan));
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) plan->kind->tuner->online_describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
@@ -91,6 +85,10 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
 
 static void text_row(const stn_plan *plan, size_t i, stn_text *text) {
     const stn_ranked *r = &plan->ranking[i];
+    if (!r->applies) {
+        stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
+        return;
+    }
     stn_text_printf(text, "  %2zu. %-9s %.6g s", i + 1, r->strategy->name, r->estimate.seconds);
     if (r->measured > 0) stn_text_printf(text, ", measured %.6g s", r->measured);
     if (r->strategy->name_candidate) stn_text_printf(text, ": ");
@@ -121,20 +119,14 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         stn_text_printf(text, ", error %.2g (the bound is %.2g%s)", plan->estimate.error, error_bound,
                         plan->estimate.error > error_bound ? ", which it exceeds" : "");
     }
-    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
+    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", stn_plan_workspace(plan));
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) plan->kind->tuner->online_describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
     if (plan->choice_before[0])
         stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->choice_before);
     stn_text_printf(text, "\nranking:\n");
-    for (size_t i = 0; i < plan->ranked; i++) {
-        const stn_ranked *r = &plan->ranking[i];
-        if (r->applies)
-            text_row(plan, i, text);
-        else
-            stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
-    }
+    for (size_t i = 0; i < plan->ranked; i++) text_row(plan, i, text);
 }
 
 stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {

@@ -20,7 +20,7 @@ stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error) {
 /* ---- stacks of snapshots -----------------------------------------------------------------------
  * Runs of task.steps steps one after the other, each from the state that the previous one wrote. */
 
-/* Does one call of the strategy's `execute` make the whole stack? */
+/* Whether one call of the strategy's `execute` writes all snapshots. */
 static bool is_one_run(const stn_plan *plan) { return !plan->kind->shape(plan).stack || plan->strategy->stacks; }
 
 /* The later runs read a state of the stack, so that their input has the layout of the output. */
@@ -42,8 +42,8 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Reports progress between two runs of the stack, `number` of which are enqueued. *goes_on becomes
- * false where the progress function cancels the execution. */
+/* Reports progress between two runs of the stack, `number` of which are enqueued. Sets *goes_on to
+ * false if the progress function cancels the execution. */
 static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint64_t number, bool *goes_on,
                                   stn_error *error) {
     stn_watch *watch = run->progress_user;
@@ -52,7 +52,7 @@ static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint
     if (plan->context->device) {
         STN_TRY(stn_timer_create(plan->context->device, &timer, error));
         status = stn_timer_mark(timer, run->stream, error);
-        if (status == STN_OK) status = stn_stream_wait(timer, watch, error);
+        if (status == STN_OK) status = stn_stream_wait(timer, watch, false, error);
         stn_timer_destroy(timer);
     }
     watch->base = watch->done = number * plan->task.steps;
@@ -60,7 +60,8 @@ static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint
     return status;
 }
 
-static stn_status run_snapshots(stn_plan *plan, const stn_execution *run, stn_error *error) {
+/* Runs all steps: one run, or a stack of runs. */
+static stn_status run_all(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(stn_plan_run_whole(plan, run, error));
     if (is_one_run(plan)) return STN_OK;
     stn_plan *next = plan->later_snapshots ? plan->later_snapshots : plan;
@@ -84,19 +85,14 @@ static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_erro
     STN_TRY(stn_plan_check_pointers(plan, run, error));
     if (plan->online)
         return plan->kind->tuner->online_run(plan, (stn_part){0, plan->kind->tuner->online_chunks(plan)}, run, error);
-    return run_snapshots(stn_first_result_next(plan, true, run->stream), run, error);
-}
-
-/* A stack is several runs, so it has no parts. */
-static bool has_parts(const stn_plan *plan) {
-    return !plan->estimate_only && !plan->kind->shape(plan).stack && plan->strategy->launches &&
-           plan->strategy->execute_part;
+    return run_all(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
 uint64_t stn_plan_launches(stn_plan *plan) {
     if (plan->online) return plan->kind->tuner->online_chunks(plan);
     const stn_plan *runs = stn_first_result_next(plan, false, NULL);
-    return has_parts(runs) ? runs->strategy->launches(runs) : 1;
+    const bool is_one_part = runs->estimate_only || runs->kind->shape(runs).stack || !runs->strategy->execute_part;
+    return is_one_part ? 1 : runs->strategy->launches(runs);
 }
 
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
@@ -140,8 +136,8 @@ static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *
 /* A run in chunks. The events of two timers mark the ends of the last two chunks. */
 typedef struct chunks {
     stn_timer *timer[2];
-    uint64_t launches, each; /* of the run; of the next chunk */
-    double begun;
+    uint64_t launches, each; /* launches of the run, and of the next chunk */
+    double begun;            /* stn_clock_seconds when the current chunk was enqueued */
 } chunks;
 
 /* Adapts the launches of a chunk so that it takes about CHUNK_SECONDS. */
@@ -160,11 +156,11 @@ static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run
         STN_TRY(stn_timer_mark(c->timer[number % 2], run->stream, error));
         first = ends[number % 2] = first + count;
         if (!number) continue;
-        STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, error));
+        STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, false, error));
         stn_watch_set_done(watch, ends[1 - number % 2], c->launches);
         adapt(c);
     }
-    return number ? stn_stream_wait(c->timer[1 - number % 2], watch, error) : STN_OK;
+    return number ? stn_stream_wait(c->timer[1 - number % 2], watch, false, error) : STN_OK;
 }
 
 static stn_status run_device(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {
@@ -189,7 +185,7 @@ static stn_status run_watched(stn_plan *plan, const stn_execution *run, stn_erro
             error, STN_ERROR_INVALID_ARGUMENT,
             "stn_execution.progress is given for a stream that is being captured, where nothing runs: leave it NULL");
     stn_watch_begin(&watch, run, shape.steps * (shape.stack ? plan->task.snapshots : 1));
-    own.progress_user = &watch; /* run_snapshots reads it */
+    own.progress_user = &watch; /* report_progress reads it */
     const stn_status status =
         plan->machine.is_device ? run_device(plan, &own, &watch, error) : run_host(plan, &own, &watch, error);
     return stn_watch_end(&watch, status, error);
@@ -199,10 +195,10 @@ static stn_status run_watched(stn_plan *plan, const stn_execution *run, stn_erro
 
 stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error) {
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute needs a plan");
-    if (plan->caller_workspace && plan->workspace_size)
+    if (plan->caller_workspace && stn_plan_workspace(plan))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "this plan was made without a workspace: use stn_plan_execute_with and give %zu bytes",
-                        plan->workspace_size);
+                        stn_plan_workspace(plan));
     return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
 }
 

@@ -9,13 +9,13 @@
  * On the host the check is short compared with the run; on a GPU it must not delay an enqueue of
  * microseconds. */
 enum { MOST_ROWS_ON_HOST = 1 << 16, MOST_ROWS_ON_DEVICE = 64 };
-enum { SIDES = 3, WORKSPACE_ALIGNMENT = 256, NAME = STN_SYSTEM_NAME + 32 };
-_Static_assert(SIDES + STN_OPERANDS <= STN_MOST_RUN_ARRAYS, "a list holds the arrays of any execution");
+enum { ARRAYS = STN_WORK_SOURCE + 1, WORKSPACE_ALIGNMENT = 256, NAME = STN_SYSTEM_NAME + 32 };
+_Static_assert(ARRAYS + STN_OPERANDS <= STN_MOST_RUN_ARRAYS, "a list holds the arrays of any execution");
 
 static const char *name_of(const stn_run_array *a, char name[NAME]) {
     char level[16] = "";
     if (a->level > 1) snprintf(level, sizeof level, ".prev%d", a->level);
-    snprintf(name, NAME, "%s%s%s", a->kind, a->name, a->level == 1 ? ".prev" : level);
+    snprintf(name, NAME, "%s%s%s", a->role, a->name, a->level == 1 ? ".prev" : level);
     return name;
 }
 
@@ -42,8 +42,9 @@ static stn_status check_overlap(const stn_plan *plan, const stn_run_arrays *all,
             if (i == k || !written->written || !stn_points_overlap(&written->points, &other->points, most_rows))
                 continue;
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "%s and %s overlap, %td bytes apart: give each memory of its own", name_of(other, two),
-                            name_of(written, one), (ptrdiff_t)((uintptr_t)written->first - (uintptr_t)other->first));
+                            "%s and %s overlap, %td bytes apart: give each array memory of its own",
+                            name_of(other, two), name_of(written, one),
+                            (ptrdiff_t)((uintptr_t)written->first - (uintptr_t)other->first));
         }
     return STN_OK;
 }
@@ -75,7 +76,7 @@ static stn_status add_operands(stn_run_arrays *all, const stn_plan *plan, const 
     int64_t numbers[STN_OPERANDS] = {0};
     if (plan->kind->operands) plan->kind->operands(plan, numbers);
     for (int i = 0; i < STN_OPERANDS; i++) {
-        stn_run_array a = {.kind = "", .name = operands[i].name, .first = operands[i].first};
+        stn_run_array a = {.role = "", .name = operands[i].name, .first = operands[i].first};
         a.written = stn_operand_is_written(i), a.alignment = shape->alignment;
         a.points = stn_points_contiguous(a.first, numbers[i], shape->dtype);
         STN_TRY(check_taken(a.name, numbers[i] > 0, a.first != NULL, error));
@@ -84,19 +85,19 @@ static stn_status add_operands(stn_run_arrays *all, const stn_plan *plan, const 
     return STN_OK;
 }
 
-static stn_status add_sides(const stn_plan *plan, const stn_execution *run, stn_run_arrays *all, stn_error *error) {
+static stn_status add_arrays(const stn_plan *plan, const stn_execution *run, stn_run_arrays *all, stn_error *error) {
     const stn_work_shape shape = plan->kind->shape(plan);
     const struct {
         const char *name;
         const void *first;
         int size; /* of an element, where pointers must be aligned to it */
-    } sides[SIDES] = {{"in", run->in, shape.in_size}, {"out", run->out, shape.out_size}, {"source", run->source, 0}};
+    } own[ARRAYS] = {{"in", run->in, shape.in_size}, {"out", run->out, shape.out_size}, {"source", run->source, 0}};
     STN_TRY(check_taken("system", false, run->system != NULL, error));
     STN_TRY(check_taken("source", shape.source, run->source != NULL, error));
-    for (int i = 0; i < (shape.source ? SIDES : SIDES - 1); i++) {
-        stn_run_array a = {.kind = "", .name = sides[i].name, .first = sides[i].first, .written = i == STN_WORK_OUT};
-        a.alignment = sides[i].size > shape.alignment ? sides[i].size : shape.alignment;
-        a.points = plan->kind->points(plan, (stn_work_side)i, a.first);
+    for (int i = 0; i < (shape.source ? ARRAYS : ARRAYS - 1); i++) {
+        stn_run_array a = {.role = "", .name = own[i].name, .first = own[i].first, .written = i == STN_WORK_OUT};
+        a.alignment = own[i].size > shape.alignment ? own[i].size : shape.alignment;
+        a.points = plan->kind->points(plan, (stn_work_array)i, a.first);
         STN_TRY(stn_run_arrays_add(all, a, error));
     }
     if (shape.in_place != (run->in == run->out))
@@ -114,17 +115,18 @@ stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *ru
     /* Not cleared, which saves time, because an execution is enqueued in microseconds. */
     stn_run_arrays all;
     all.count = 0;
-    STN_TRY((plan->kind->arrays ? plan->kind->arrays : add_sides)(plan, run, &all, error));
+    STN_TRY((plan->kind->arrays ? plan->kind->arrays : add_arrays)(plan, run, &all, error));
     STN_TRY(check_overlap(plan, &all, error));
-    if (plan->workspace_size && !run->workspace)
+    if (stn_plan_workspace(plan) && !run->workspace)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan needs a workspace of %zu bytes but got NULL",
-                        plan->workspace_size);
+                        stn_plan_workspace(plan));
     if ((uintptr_t)run->workspace % WORKSPACE_ALIGNMENT)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc does",
+                        "the address of the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc "
+                        "does",
                         WORKSPACE_ALIGNMENT);
     if (plan->machine.present || !plan->machine.is_device) return STN_OK;
     return stn_fail(error, STN_ERROR_NO_DEVICE,
-                    "this plan was made for %s, which is not here: it can be looked at but not run",
+                    "this plan was made for a GPU of %s that is not here: it can be described but not executed",
                     plan->machine.arch);
 }

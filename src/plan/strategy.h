@@ -52,7 +52,7 @@ typedef struct stn_estimate {
     /* All points, or those near sides, are computed by single steps. */
     bool stepping;
     double memory; /* bytes of workspace, where it may exceed two grids; else 0 */
-    double grids;  /* the same in multiples of the problem's grids, with their batch */
+    double grids;  /* `memory` in units of all grids of the batch together */
 } stn_estimate;
 
 /* A part of a run: `count` launches from number `first` on. */
@@ -95,7 +95,7 @@ static inline bool stn_has_gpu(const stn_machine *machine, char *reason, size_t 
 
 typedef struct stn_strategy {
     const char *name;
-    /* By the kind of work that the strategy is for. */
+    /* One member is set: that of the kind of work that the strategy is for. */
     union {
         STN_CHOOSING(stn_task); /* stencils */
         STN_CHOOSING(stn_fft) fft;
@@ -130,8 +130,8 @@ typedef struct stn_strategy {
      * `shorten` and `generic`, strategies of other work than stencils must not read the task. */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
     /* For measuring: writes to *trial a candidate with the same kernels and at most `launches`
-     * launches, and returns the steps that these make. If the whole run has at most as many, that
-     * is task->steps. NULL: only whole runs can be measured. */
+     * launches, and returns the number of steps of these launches: task->steps if the whole run
+     * has no more launches than that. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
     /* The candidate of the generic kernel: one kernel for all tasks of a dtype, compiled once, that
      * makes one step a launch. False: it cannot run this task. NULL: the strategy has no such

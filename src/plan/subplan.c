@@ -24,73 +24,32 @@ static stn_ranked rank(const stn_kind *kind, const void *work, const stn_machine
 }
 
 /* Appends the properties that differ between the machines of one context, or that measuring
- * changes, and the name of the strategy. */
-static void put_machine(const stn_machine *machine, const char *name, stn_text *key) {
-    const double numbers[] = {machine->is_device, machine->present,         machine->sm,
-                              machine->threads,   machine->multiprocessors, machine->copy_bandwidth,
-                              machine->clock,     machine->launch_seconds};
+ * changes, and the kind of work and the strategy's name. */
+static void put_search(const stn_kind *kind, const stn_machine *machine, const char *name, stn_text *key) {
+    const double numbers[] = {kind == stn_kinds[STN_KIND_FFT],
+                              machine->is_device,
+                              machine->present,
+                              machine->sm,
+                              machine->threads,
+                              machine->multiprocessors,
+                              machine->copy_bandwidth,
+                              machine->clock,
+                              machine->launch_seconds};
     stn_text_append(key, (const char *)numbers, sizeof numbers);
     stn_text_append(key, (const char *)machine->flops, sizeof machine->flops);
     stn_text_printf(key, "%s", name ? name : "auto");
-}
-
-static void put_task(const stn_task *task, stn_text *key) {
-    const int64_t numbers[] = {STN_KIND_STENCIL,
-                               task->rank,
-                               task->dtype,
-                               task->in_element,
-                               task->out_element,
-                               task->normalized,
-                               task->batch,
-                               task->in_batch_stride,
-                               task->out_batch_stride,
-                               (int64_t)task->steps,
-                               (int64_t)task->snapshots,
-                               task->snapshot_stride,
-                               task->source,
-                               task->source_batch_stride,
-                               task->sum,
-                               task->local,
-                               task->in_place,
-                               task->alignment};
-    double values[8] = {task->tolerance, task->divisor};
-    stn_text_append(key, (const char *)numbers, sizeof numbers);
-    for (int side = 0; side < 6; side++) {
-        const stn_boundary *b = &task->boundary[side / 2][side % 2];
-        stn_text_append(key, (const char *)&b->kind, sizeof b->kind);
-        values[2 + side] = b->value;
-    }
-    stn_text_append(key, (const char *)values, sizeof values);
-    stn_text_append(key, (const char *)task->n, sizeof task->n);
-    stn_text_append(key, (const char *)task->in_stride, sizeof task->in_stride);
-    stn_text_append(key, (const char *)task->out_stride, sizeof task->out_stride);
-    stn_text_append(key, (const char *)task->source_stride, sizeof task->source_stride);
-    stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-}
-
-static void put_fft(const stn_fft *fft, stn_text *key) {
-    const int64_t numbers[] = {STN_KIND_FFT,  fft->kind,     fft->inverse,         fft->rank,     fft->dtype,
-                               fft->batch,    fft->in.real,  fft->in.batch_stride, fft->out.real, fft->out.batch_stride,
-                               fft->in_place, fft->f16_sums, fft->alignment};
-    stn_text_append(key, (const char *)numbers, sizeof numbers);
-    stn_text_append(key, (const char *)&fft->scale, sizeof fft->scale);
-    stn_text_append(key, (const char *)fft->n, sizeof fft->n);
-    for (int out = 0; out < 2; out++) {
-        const stn_fft_side *side = out ? &fft->out : &fft->in;
-        stn_text_append(key, (const char *)side->n, sizeof side->n);
-        stn_text_append(key, (const char *)side->stride, sizeof side->stride);
-    }
 }
 
 static bool is_within(const stn_ranked *row, stn_rank_limit limit) {
     return row->applies && (!(limit.cost > 0) || stn_estimate_cost(&row->estimate) <= limit.cost);
 }
 
-/* Whether a row that was found under limit `known` also answers a search under `asked`. */
+/* Whether `row`, the result of a search within the limit `known`, is also the result of a search
+ * within the limit `asked`: it is the cheapest of all candidates, or `asked` is no wider. */
 static bool also_answers(const stn_ranked *row, stn_rank_limit known, stn_rank_limit asked) {
-    if (is_within(row, known)) return true; /* the cheapest of all */
-    const bool as_high = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
-    return as_high && (!known.within_bound || asked.within_bound);
+    if (is_within(row, known)) return true;
+    const bool no_higher = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
+    return no_higher && (!known.within_bound || asked.within_bound);
 }
 
 /* Finds the cheapest candidate; false where there is none within the limit. Strategies that
@@ -104,10 +63,10 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     } known;
     stn_text key = STN_TEXT_EMPTY;
     if (kind == stn_kinds[STN_KIND_STENCIL])
-        put_task(work, &key);
+        stn_task_key(work, &key);
     else
-        put_fft(work, &key);
-    put_machine(machine, name, &key);
+        stn_fft_key(work, &key);
+    put_search(kind, machine, name, &key);
     stn_search_cache *searches = key.failed ? NULL : machine->searches;
     if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
         !also_answers(&known.row, known.limit, limit)) {
@@ -121,8 +80,8 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     return is_within(row, limit);
 }
 
-/* In general the candidate is known from the parent's estimate. All are ranked only where it cannot
- * be prepared, and where wisdom has times of it. */
+/* In general the parent's estimate has found the candidate already. All candidates are ranked only
+ * if that one cannot be prepared, or if wisdom has times of this work. */
 static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     if (is_generic(name)) {
         stn_ranked row;
@@ -142,17 +101,15 @@ static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
                         const char *name, bool may_be_chunked, stn_plan **result, stn_error *error) {
-    stn_plan *plan;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
+    STN_TRY(stn_plan_copy(parent, kind, work, steps, result, error));
+    stn_plan *plan = *result;
     plan->may_be_chunked = may_be_chunked;
     plan->kernels = parent->kernels;
     plan->is_subplan = true;
-    stn_status status = choose(plan, name, error);
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
+    const stn_status status = choose(plan, name, error);
+    if (status == STN_OK) return STN_OK;
+    stn_plan_destroy(plan);
+    *result = NULL;
     return status;
 }
 
@@ -183,7 +140,8 @@ bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine
                                 bool within_bound, stn_estimate *result) {
     const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
     stn_ranked row;
-    /* Where even the cheapest candidate is beyond the limit, all take more than `most` seconds. */
+    /* If the cheapest candidate is above the cost limit, every candidate takes more than `most`
+     * seconds. */
     if (!cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, limit, &row)) return false;
     *result = row.estimate;
     return result->seconds <= most;

@@ -41,9 +41,15 @@ typedef struct search {
     int samples[3];       /* samples over [0, 2 pi); 1 if the width is 1 */
     int scanned[3];       /* samples that are scanned: K(-k) is the conjugate of K(k) */
     peak peaks[PEAKS];
-    cplx *roots[3]; /* exp(2 pi i j / samples), or one number for each offset */
-    cplx *row;      /* as long as the largest width */
-    cplx *plane;    /* [width[1]][width[2]] */
+    int lowest;              /* the peak of least value */
+    cplx *roots[3];          /* exp(2 pi i j / samples), or one number for each offset */
+    cplx *row;               /* as long as the largest width */
+    cplx *odd;               /* of half a row */
+    double *values;          /* |K| at all samples of axis 2 */
+    cplx *plane;             /* [width[1]][width[2]] */
+    cplx *plane_odd;         /* of half a plane */
+    size_t lines, *line_end; /* lines of taps along axis 2; one past the last tap of each */
+    cplx *line, *spare;      /* sums of these lines */
 } search;
 
 static void find_offset_range(search *s) {
@@ -74,19 +80,40 @@ static double choose_samples(search *s, double density) {
     return s->scanned[0] * (double)s->ntaps + rows * s->width[2] * (s->width[1] + (double)s->scanned[2]);
 }
 
-/* Allocates the roots, the row and the plane as one block, which is s->roots[0]. */
+/* The number of lines of taps along axis 2; end: one past the last tap of each, or NULL. */
+static size_t find_lines(const search *s, size_t *end) {
+    size_t count = 0;
+    for (size_t i = 1; i <= s->ntaps; i++) {
+        const int64_t *a = s->taps[i - 1].offset, *b = i < s->ntaps ? s->taps[i].offset : NULL;
+        if (b && a[0] == b[0] && a[1] == b[1]) continue;
+        if (end) end[count] = i;
+        count++;
+    }
+    return count;
+}
+
+/* Allocates all arrays as one block, which is s->roots[0]. */
 static bool allocate(search *s) {
     size_t roots[3], row = 1, plane = (size_t)s->width[1] * (size_t)s->width[2];
     for (int axis = 0; axis < 3; axis++) {
         roots[axis] = (size_t)stn_max(s->samples[axis], s->width[axis]);
         row = stn_max(row, (size_t)s->width[axis]);
     }
-    s->roots[0] = malloc((roots[0] + roots[1] + roots[2] + row + plane) * sizeof(cplx));
+    const size_t odd = (size_t)s->width[2] / 2 + 1, values = ((size_t)s->samples[2] + 1) / 2;
+    const size_t plane_odd = ((size_t)s->width[1] / 2 + 1) * (size_t)s->width[2], lines = find_lines(s, NULL);
+    s->roots[0] =
+        malloc((roots[0] + roots[1] + roots[2] + row + odd + values + plane + plane_odd + 3 * lines) * sizeof(cplx));
     if (!s->roots[0]) return false;
     s->roots[1] = s->roots[0] + roots[0];
     s->roots[2] = s->roots[1] + roots[1];
     s->row = s->roots[2] + roots[2];
-    s->plane = s->row + row;
+    s->odd = s->row + row;
+    s->values = (double *)(s->odd + odd);
+    s->plane = s->odd + odd + values;
+    s->plane_odd = s->plane + plane;
+    s->line = s->plane_odd + plane_odd, s->spare = s->line + lines;
+    s->line_end = (size_t *)(void *)(s->spare + lines);
+    s->lines = find_lines(s, s->line_end);
     return true;
 }
 
@@ -113,22 +140,57 @@ static void fill_plane(search *s, int j0) {
     }
 }
 
-static void fill_row(search *s, int j1) {
-    for (int o2 = 0; o2 < s->width[2]; o2++) s->row[o2] = (cplx){0, 0};
-    for (int o1 = 0; o1 < s->width[1]; o1++) {
-        cplx phase = root(s, 1, j1, o1);
-        for (int o2 = 0; o2 < s->width[2]; o2++) s->row[o2] = madd(s->row[o2], s->plane[o1 * s->width[2] + o2], phase);
+/* Replaces `count` sums a at an offset d from the middle, and b at -d, by even = a + b and odd =
+ * i (a - b): a exp(i t) + b exp(-i t) is even cos t + odd sin t. b NULL: zeros. */
+static void pair(cplx *a, const cplx *b, int count, cplx *odd) {
+    for (int i = 0; i < count; i++) {
+        const cplx high = a[i], low = b ? b[i] : (cplx){0, 0};
+        a[i] = (cplx){high.re + low.re, high.im + low.im};
+        odd[i] = (cplx){low.im - high.im, high.re - low.re};
     }
 }
 
-static double sum_row(const search *s, int j2) {
-    cplx sum = {0, 0};
-    for (int o2 = 0, sample = 0; o2 < s->width[2]; o2++) {
-        sum = madd(sum, s->row[o2], s->roots[2][sample]);
-        sample += j2;
-        if (sample >= s->samples[2]) sample -= s->samples[2];
+/* Pairs the rows of the plane. */
+static void pair_plane(search *s) {
+    const int width = s->width[2], middle = (s->width[1] - 1) / 2;
+    for (int d = 1; middle + d < s->width[1]; d++)
+        pair(s->plane + (middle + d) * width, d <= middle ? s->plane + (middle - d) * width : NULL, width,
+             s->plane_odd + d * width);
+}
+
+static void fill_row(search *s, int j1) {
+    const int width = s->width[2], middle = (s->width[1] - 1) / 2;
+    memcpy(s->row, s->plane + middle * width, (size_t)width * sizeof *s->row);
+    for (int d = 1; middle + d < s->width[1]; d++) {
+        const cplx phase = root(s, 1, j1, d), *even = s->plane + (middle + d) * width, *odd = s->plane_odd + d * width;
+        for (int o2 = 0; o2 < width; o2++) {
+            s->row[o2].re += even[o2].re * phase.re + odd[o2].re * phase.im;
+            s->row[o2].im += even[o2].im * phase.re + odd[o2].im * phase.im;
+        }
     }
-    return hypot(sum.re, sum.im);
+}
+
+static void pair_row(search *s) {
+    const int middle = (s->width[2] - 1) / 2;
+    for (int d = 1; middle + d < s->width[2]; d++)
+        pair(s->row + middle + d, d <= middle ? s->row + middle - d : NULL, 1, s->odd + d);
+}
+
+/* |K| at the samples j2 and -j2, from the sums of a paired row; from the middle of the row on, a
+ * shift of the offsets changes only the phase of K. */
+static void sum_row(search *s, int j2) {
+    const cplx *const even = s->row + (s->width[2] - 1) / 2, *const roots = s->roots[2];
+    const int n = s->samples[2], pairs = s->width[2] / 2;
+    cplx cosines = even[0], sines = {0, 0};
+    for (int d = 1, sample = j2 % n; d <= pairs; d++) {
+        const cplx root = roots[sample];
+        cosines.re += even[d].re * root.re, cosines.im += even[d].im * root.re;
+        sines.re += s->odd[d].re * root.im, sines.im += s->odd[d].im * root.im;
+        sample += j2;
+        if (sample >= n) sample -= n;
+    }
+    s->values[j2] = hypot(cosines.re + sines.re, cosines.im + sines.im);
+    if (j2) s->values[n - j2] = hypot(cosines.re - sines.re, cosines.im - sines.im);
 }
 
 static bool adjacent(const search *s, const int a[3], const int b[3]) {
@@ -139,29 +201,29 @@ static bool adjacent(const search *s, const int a[3], const int b[3]) {
     return true;
 }
 
-/* Keeps the largest samples; of adjacent samples, which lead to the same maximum, the larger
- * one. */
-static void keep_if_larger(search *s, peak sample) {
-    int lowest = 0;
-    for (int i = 0; i < PEAKS; i++)
-        if (s->peaks[i].value < s->peaks[lowest].value) lowest = i;
-    if (!(sample.value > s->peaks[lowest].value)) return;
-    for (int i = 0; i < PEAKS; i++) {
-        if (s->peaks[i].value < 0 || !adjacent(s, sample.at, s->peaks[i].at)) continue;
-        if (sample.value > s->peaks[i].value) s->peaks[i] = sample;
-        return;
-    }
-    s->peaks[lowest] = sample;
+/* Keeps a sample that is larger than the lowest peak; of adjacent samples, which lead to the same
+ * maximum, the larger one. */
+static void keep_peak(search *s, peak sample) {
+    int at = 0;
+    while (at < PEAKS && (s->peaks[at].value < 0 || !adjacent(s, sample.at, s->peaks[at].at))) at++;
+    if (at == PEAKS) at = s->lowest;
+    if (sample.value > s->peaks[at].value) s->peaks[at] = sample;
+    for (int i = s->lowest = 0; i < PEAKS; i++)
+        if (s->peaks[i].value < s->peaks[s->lowest].value) s->lowest = i;
 }
 
 static void scan(search *s) {
     for (int i = 0; i < PEAKS; i++) s->peaks[i].value = -1;
     for (int j0 = 0; j0 < s->scanned[0]; j0++) {
         fill_plane(s, j0);
+        pair_plane(s);
         for (int j1 = 0; j1 < s->scanned[1]; j1++) {
             fill_row(s, j1);
+            pair_row(s);
+            for (int j2 = 0; 2 * j2 <= s->samples[2] && j2 < s->scanned[2]; j2++) sum_row(s, j2);
             for (int j2 = 0; j2 < s->scanned[2]; j2++)
-                keep_if_larger(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
+                if (s->values[j2] > s->peaks[s->lowest].value)
+                    keep_peak(s, (peak){.at = {j0, j1, j2}, .value = s->values[j2]});
         }
     }
 }
@@ -175,20 +237,26 @@ static void set_frequency(search *s, int axis, double k) {
     }
 }
 
-/* |K| at the frequency that set_frequency set on each axis. */
-static double magnitude(const search *s) {
-    cplx sum = {0, 0};
-    for (size_t i = 0; i < s->ntaps;) { /* one line of taps along axis 2 at a time */
-        const int64_t *first = s->taps[i].offset;
-        cplx line = {0, 0};
-        for (; i < s->ntaps; i++) {
-            const int64_t *o = s->taps[i].offset;
-            if (o[0] != first[0] || o[1] != first[1]) break;
-            line.re += s->taps[i].weight * s->roots[2][o[2] - s->low[2]].re;
-            line.im += s->taps[i].weight * s->roots[2][o[2] - s->low[2]].im;
+/* Sums the lines of taps at the frequency that set_frequency set on axis 2. */
+static void sum_lines(const search *s, cplx *line) {
+    for (size_t l = 0, i = 0; l < s->lines; l++) {
+        cplx sum = {0, 0};
+        for (; i < s->line_end[l]; i++) {
+            const stn_tap *tap = &s->taps[i];
+            const cplx phase = s->roots[2][tap->offset[2] - s->low[2]];
+            sum.re += tap->weight * phase.re, sum.im += tap->weight * phase.im;
         }
-        line = madd((cplx){0, 0}, line, s->roots[1][first[1] - s->low[1]]);
-        sum = madd(sum, line, s->roots[0][first[0] - s->low[0]]);
+        line[l] = sum;
+    }
+}
+
+/* |K| at the frequency that set_frequency set on each axis, from the sums of lines. */
+static double magnitude(const search *s, const cplx *line) {
+    cplx sum = {0, 0};
+    for (size_t l = 0; l < s->lines; l++) {
+        const int64_t *o = s->taps[s->line_end[l] - 1].offset;
+        const cplx along = madd((cplx){0, 0}, line[l], s->roots[1][o[1] - s->low[1]]);
+        sum = madd(sum, along, s->roots[0][o[0] - s->low[0]]);
     }
     return hypot(sum.re, sum.im);
 }
@@ -200,9 +268,12 @@ static bool step_along(search *s, peak *top, int axis, double length) {
     memcpy(s->row, s->roots[axis], bytes);
     top->k[axis] = before + length;
     set_frequency(s, axis, top->k[axis]);
-    const double value = magnitude(s);
+    cplx *const line = axis == 2 ? s->spare : s->line;
+    if (axis == 2) sum_lines(s, line);
+    const double value = magnitude(s, line);
     if (value > top->value) {
         top->value = value;
+        if (axis == 2) s->spare = s->line, s->line = line;
         return true;
     }
     top->k[axis] = before;
@@ -214,6 +285,7 @@ static bool step_along(search *s, peak *top, int axis, double length) {
  * increases |K|, and ends when the step is `finest` samples. */
 static void climb(search *s, peak *top, double finest) {
     for (int axis = 0; axis < 3; axis++) set_frequency(s, axis, top->k[axis]);
+    sum_lines(s, s->line);
     for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
         bool moved = false;
         for (int way = 0; way < 6; way++) {

@@ -76,19 +76,21 @@ static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3])
 }
 
 /* Whether the taps of a whole box are symmetric along an axis. */
-static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_t stride) {
+static bool is_box_mirrored(const stn_task *task, int axis, size_t size, size_t stride) {
     if (task->reach[axis][0] != task->reach[axis][1]) return false;
-    for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {
-        const int64_t further = (size - 1 - 2 * (k / stride % size)) * stride;
-        if (further > 0 && task->taps[k].weight != task->taps[k + further].weight) return false;
-    }
+    for (size_t begin = 0; begin < task->ntaps; begin += size * stride)
+        for (size_t i = 0; i < size / 2; i++) {
+            const stn_tap *low = task->taps + begin + i * stride, *high = task->taps + begin + (size - 1 - i) * stride;
+            for (size_t k = 0; k < stride; k++)
+                if (low[k].weight != high[k].weight) return false;
+        }
     return true;
 }
 
 bool stn_task_is_symmetric(const stn_task *task, int axis) {
     size_t size[3], stride[3];
     if (is_whole_box(task, size, stride))
-        return is_box_mirrored(task, axis, (int64_t)size[axis], (int64_t)stride[axis]);
+        return is_box_mirrored(task, axis, size[axis], stride[axis]);
     for (size_t k = 0; k < task->ntaps; k++) {
         stn_tap opposite = task->taps[k];
         opposite.offset[axis] = -opposite.offset[axis];
@@ -139,4 +141,37 @@ bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACT
         if (!(fabs(product - task->taps[t].weight) <= 8 * DBL_EPSILON * most)) return false;
     }
     return true;
+}
+
+void stn_task_key(const stn_task *task, stn_text *key) {
+    const int64_t numbers[] = {task->rank,
+                               task->dtype,
+                               task->in_element,
+                               task->out_element,
+                               task->normalized,
+                               task->batch,
+                               task->in_batch_stride,
+                               task->out_batch_stride,
+                               (int64_t)task->steps,
+                               (int64_t)task->snapshots,
+                               task->snapshot_stride,
+                               task->source,
+                               task->source_batch_stride,
+                               task->sum,
+                               task->local,
+                               task->in_place,
+                               task->alignment};
+    double values[8] = {task->tolerance, task->divisor};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
+    for (int side = 0; side < 6; side++) {
+        const stn_boundary *b = &task->boundary[side / 2][side % 2];
+        stn_text_append(key, (const char *)&b->kind, sizeof b->kind);
+        values[2 + side] = b->value;
+    }
+    stn_text_append(key, (const char *)values, sizeof values);
+    stn_text_append(key, (const char *)task->n, sizeof task->n);
+    stn_text_append(key, (const char *)task->in_stride, sizeof task->in_stride);
+    stn_text_append(key, (const char *)task->out_stride, sizeof task->out_stride);
+    stn_text_append(key, (const char *)task->source_stride, sizeof task->source_stride);
+    stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
 }

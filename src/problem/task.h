@@ -120,6 +120,8 @@ const char *stn_boundary_name(stn_boundary_kind kind);
 /* Parses rules with commas between, each as in stn_boundary_parse: one for all axes, or one for
  * each. */
 stn_status stn_boundary_parse_axes(const char *text, int rank, stn_boundary boundary[][2], stn_error *error);
+/* Appends the bytes of all members that a result or a cost depends on: a key of searches. */
+void stn_task_key(const stn_task *task, stn_text *key);
 /* A one-line description, such as "2D 344 x 403, f64, star of 5 taps, boundary reflect, 500 steps",
  * and a JSON object. Extents, strides and boundaries in them have the problem's rank. */
 void stn_task_print(const stn_task *task, stn_text *text);

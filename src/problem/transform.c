@@ -231,3 +231,26 @@ void stn_fft_json(const stn_fft *fft, stn_text *text) {
     stn_text_printf(text, "%s", fft->in_place ? "true" : "false");
     stn_text_append(text, "}", 1);
 }
+
+void stn_fft_key(const stn_fft *fft, stn_text *key) {
+    const int64_t numbers[] = {fft->kind,
+                               fft->inverse,
+                               fft->rank,
+                               fft->dtype,
+                               fft->batch,
+                               fft->in.real,
+                               fft->in.batch_stride,
+                               fft->out.real,
+                               fft->out.batch_stride,
+                               fft->in_place,
+                               fft->f16_sums,
+                               fft->alignment};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
+    stn_text_append(key, (const char *)&fft->scale, sizeof fft->scale);
+    stn_text_append(key, (const char *)fft->n, sizeof fft->n);
+    for (int out = 0; out < 2; out++) {
+        const stn_fft_side *side = out ? &fft->out : &fft->in;
+        stn_text_append(key, (const char *)side->n, sizeof side->n);
+        stn_text_append(key, (const char *)side->stride, sizeof side->stride);
+    }
+}

@@ -53,4 +53,6 @@ const char *stn_transform_kind_name(stn_transform_kind kind); /* "c2c" */
  * object. Extents and strides in them have the transform's rank. */
 void stn_fft_print(const stn_fft *fft, stn_text *text);
 void stn_fft_json(const stn_fft *fft, stn_text *text);
+/* Appends the bytes of all members that a result or a cost depends on: a key of searches. */
+void stn_fft_key(const stn_fft *fft, stn_text *key);
 #endif

@@ -26,7 +26,7 @@
 #include "strategies/common/grid_layout.h"
 #include "strategies/table.h"
 
-enum { ALIGNMENT = 256, LEAST_STEPS = 4, MOST_THREADS = 8 };
+enum { ALIGNMENT = 256, LEAST_STEPS = 2, MOST_THREADS = 8 };
 /* Sizes that are tried at once: 1 to 4 chunks, and powers of 4 below 2^31. */
 enum { MOST_SIZES = 2 * (4 + 16) };
 /* The measured time divided by the sum of the chunks' estimates. It exceeds 1 because the size with
@@ -229,7 +229,7 @@ static void add_sizes(search *s, chunk_sizes sizes) {
  * writes the caller's unpadded rows. */
 static void add_steps(search *s, uint64_t steps) {
     add_sizes(s, (chunk_sizes){steps, steps});
-    if (!pads(&s->plan->task) || !steps) return;
+    if (!pads(&s->plan->task) || !steps || s->plan->task.steps == LEAST_STEPS) return;
     const uint64_t middle_steps = s->plan->task.steps - 2;
     add_sizes(s, (chunk_sizes){middle_steps / divided_up(middle_steps, steps), 1});
 }
@@ -243,9 +243,9 @@ static void estimate_range(void *user, int64_t begin, int64_t end) {
 /* Tries the sizes that were added. Each needs rankings of all strategies, which take some
  * milliseconds: several threads make them first, and the search cache keeps their results. */
 static void try_sizes(search *s) {
-    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MOST_THREADS);
+    const int threads = (int)stn_min(stn_min(stn_compile_threads(s->plan->context), MOST_THREADS), s->count);
     stn_estimate all;
-    if (threads > 1 && s->count > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
+    if (threads > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
     if (s->pool) stn_pool_for(s->pool, s->count, 1, estimate_range, s);
     for (int i = 0; i < s->count; i++)
         if (estimate_sizes(s, s->sizes[i], &all) && stn_estimate_cost(&all) < s->cost)

@@ -46,13 +46,6 @@ static norm norm_of(const double *sums) {
     return (norm){sqrt(plain + ldexp(tiny, -2 * SCALE)), 0};
 }
 
-/* Relative L2 difference from a comparison's sums, added up over all blocks; the absolute one if
- * every expected value is zero. NaN if any value is NaN. */
-static double difference_of(const double *sums) {
-    const norm off = norm_of(sums), all = norm_of(sums + 3);
-    return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
-}
-
 stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const void *got, const void *want, void *sums,
                         int64_t elements, void *stream, double *difference, stn_error *error) {
     const unsigned blocks = tune_blocks(elements), numbers = blocks * TUNE_SUMS_EACH;
@@ -64,6 +57,8 @@ stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const vo
     for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
     if (total[TUNE_SUMS_EACH - 1] > 0)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
-    *difference = difference_of(total);
+    const norm off = norm_of(total), all = norm_of(total + 3);
+    *difference =
+        all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
     return STN_OK;
 }

@@ -11,7 +11,8 @@ enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
 /* Makes the kernel tune_fill or tune_compare. */
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
-/* *difference: relative L2. Waits for the stream. Fails if values overflow. */
+/* *difference: relative L2; absolute if every expected value is zero; NaN if any value is NaN.
+ * Waits for the stream. Fails if values overflow. */
 stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const void *got, const void *want, void *sums,
                         int64_t elements, void *stream, double *difference, stn_error *error);
 #endif

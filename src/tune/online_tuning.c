@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
@@ -60,7 +61,9 @@ static void add_trial(stn_online *o, const stn_strategy *strategy, const stn_can
 static void choose_trials(stn_online *o) {
     const stn_plan *plan = o->plan;
     const stn_ranked *rows[2 + TUNE_RIVALS];
-    const size_t count = tune_select(o->one_part, plan->strategy, TUNE_LIKELY, TUNE_LIKELY, 2 + TUNE_RIVALS, rows);
+    size_t unused;
+    const size_t count =
+        tune_select(o->one_part, plan->strategy, TUNE_LIKELY, TUNE_LIKELY, 2 + TUNE_RIVALS, rows, &unused);
     o->seconds = estimate_part(plan, o->one_part);
     add_trial(o, plan->strategy, &plan->candidate, o->seconds);
     for (size_t i = 0; i < count && o->count < 1 + TUNE_RIVALS; i++)
@@ -84,8 +87,6 @@ static void release(stn_online *o) {
     pthread_mutex_destroy(&o->lock);
     free(o);
 }
-
-static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 /* Builds the plan's own candidate (most of its kernels are loaded already), and the rivals whose
  * kernels are stored. */
@@ -127,9 +128,9 @@ static bool open_online(stn_online *o, const char *strategy) {
                             .kernels.context = context,
                             .shape = shape,
                             .reference_steps = shape.steps};
-    o->grid = aligned((size_t)shape.out_numbers * stn_dtype_size(shape.dtype));
+    o->grid = (size_t)stn_round_up(shape.out_numbers * (int64_t)stn_dtype_size(shape.dtype), ALIGNMENT);
     if (!build_trials(o)) return false;
-    o->candidate_workspace = aligned(o->candidate_workspace);
+    o->candidate_workspace = (size_t)stn_round_up((int64_t)o->candidate_workspace, ALIGNMENT);
     return (double)o->candidate_workspace + 4.0 * (double)o->grid <=
                MEMORY_PART * (double)o->plan->machine.memory_bytes &&
            stn_timer_create(context->device, &o->stage.timer, NULL) == STN_OK &&
@@ -166,10 +167,10 @@ static void end_trials(stn_online *o) {
  * rival's first run, which may include the time of loading its code. */
 static bool is_shorter_than_sample(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
-/* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. Its
- * terms are the rival's first runs; filling and comparing a grid; the rival's first sample; in each
- * round a run and a sample of the current candidate; the rival's samples in further rounds, which
- * take place only if the rival was faster. */
+/* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. The
+ * terms of the sum are: the rival's first runs; filling and comparing a grid; the rival's first
+ * sample; a run and a sample of the current candidate in each round; and the rival's samples in
+ * further rounds, which take place only if it was faster than the current candidate. */
 static double most_seconds(const stn_online *o, const tune_trial *rival) {
     const double run = TUNE_WORST * rival->predicted, sample = fmax(TUNE_SAMPLE_SECONDS, o->seconds);
     const double compare = TUNE_LOAD_SECONDS + 3 * (double)o->grid / o->plan->machine.copy_bandwidth;
@@ -184,21 +185,13 @@ static void skip(tune_trial *rival, stn_status status, const char *why) {
     rival->plan = NULL;
 }
 
-/* Builds a rival whose kernels are compiled. */
-static void build_rival(stn_online *o, tune_trial *rival) {
-    tune_trial_build(o->one_part, rival);
-    if (rival->workspace > o->candidate_workspace)
-        skip(rival, STN_ERROR_UNSUPPORTED, "the new weights need a larger workspace than the plan has");
-    rival->scale = (double)o->chunks;
-}
-
 static bool is_compiled(const stn_compile_batch *batch) { return !batch || atomic_load(&batch->finished); }
 
 static bool is_affordable(const stn_online *o, const tune_trial *rival) {
     return o->trial_seconds + most_seconds(o, rival) <= TUNE_SHARE * fmax(o->parts_done, o->known_parts) * o->seconds;
 }
 
-/* The rival that is tried after the next part; NULL: none yet, or none any more. */
+/* Builds the rival that is tried after the next part; NULL: none yet, or none any more. */
 static tune_trial *next_rival(stn_online *o) {
     for (; o->next < o->count; o->next++) {
         tune_trial *const rival = &o->trials[o->next];
@@ -208,7 +201,10 @@ static tune_trial *next_rival(stn_online *o) {
             if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }
-        build_rival(o, rival);
+        tune_trial_build(o->one_part, rival);
+        if (rival->workspace > o->candidate_workspace)
+            skip(rival, STN_ERROR_UNSUPPORTED, "the new weights need a larger workspace than the plan has");
+        rival->scale = (double)o->chunks;
         if (rival->plan) return rival;
         tune_log_trial(o->plan, rival, NAN);
     }

@@ -3,7 +3,6 @@
 #include "tune/plan_wisdom.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -30,7 +29,8 @@ static int64_t size_class(int64_t value) {
     return 32 * llround(2 * log2((double)value)) + (twos < 4 ? twos : 4);
 }
 
-/* A kind's key names sizes so that these words are in their labels (stn_kind.key). */
+/* Adds a number to the class. By its label (stn_kind.key) it is a size, for which its size class is
+ * added, a number of steps, or another property. */
 static void add_class(void *builder, const char *label, int64_t value) {
     const bool sized = strstr(label, "extent") || strstr(label, "stride") || strstr(label, "batch");
     if (!strcmp(label, "steps") && value > 64) value = 64 + llround(log2((double)value));

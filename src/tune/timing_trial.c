@@ -30,9 +30,10 @@ typedef struct fill_arguments {
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 size_t tune_select(const stn_plan *plan, const stn_strategy *except, double first_limit, double other_limit,
-                   size_t most, const stn_ranked **rows) {
+                   size_t most, const stn_ranked **rows, size_t *first_part) {
     size_t count = 0;
-    for (int others = 0; others < 2; others++)
+    for (int others = 0; others < 2; others++) {
+        *first_part = count;
         for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && count < most; i++) {
             const stn_ranked *row = &plan->ranking[i];
             bool first = i == 0 || row->strategy != except, listed = false;
@@ -43,6 +44,7 @@ size_t tune_select(const stn_plan *plan, const stn_strategy *except, double firs
             const double limit = (others ? other_limit : first_limit) * plan->ranking[0].estimate.seconds;
             if ((others || first) && !listed && row->estimate.seconds <= limit) rows[count++] = row;
         }
+    }
     return count;
 }
 
@@ -236,13 +238,6 @@ static stn_status compare(const tune_stage *stage, double *difference, stn_error
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
-/* The number of launches of a trial, by the estimate of the whole run. Short trials are
- * repeated. */
-static uint64_t launches_for(const stn_estimate *whole) {
-    double one = whole->seconds / fmax(whole->launches, 1), wanted = TRIAL_SECONDS / one;
-    return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
-}
-
 /* Returns the number of steps of the trial, sets the candidate for so many steps and the estimate
  * of the whole run. */
 static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candidate *candidate, stn_estimate *whole) {
@@ -251,7 +246,10 @@ static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candi
     *whole = (stn_estimate){0};
     plan->kind->estimate(plan, strategy, candidate, whole);
     if (trial->whole || !strategy->shorten) return steps_of(plan);
-    return strategy->shorten(&plan->task, &trial->candidate, launches_for(whole), candidate);
+    /* Few launches suffice, because short trials are repeated. */
+    const double one = whole->seconds / fmax(whole->launches, 1);
+    const uint64_t launches = (uint64_t)fmin(fmax(TRIAL_SECONDS / one, LAUNCHES_LEAST), LAUNCHES_MOST);
+    return strategy->shorten(&plan->task, &trial->candidate, launches, candidate);
 }
 
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial) {

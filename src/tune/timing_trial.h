@@ -13,11 +13,10 @@ enum { TUNE_SAMPLES = 8, TUNE_ALTERNATE = 8 };
  * workspace and stream for each trial, and reference_steps to the plan's steps. */
 typedef struct tune_stage {
     stn_context *context;
-    /* The plan that is tuned: its work, a run or a transform, is what trials do. Borrowed. */
-    const stn_plan *plan;
+    const stn_plan *plan; /* the plan that is tuned, whose work the trials do; borrowed */
     /* Owned: a copy of the plan with its taps rescaled against overflow, else NULL. */
     stn_plan *rescaled;
-    stn_kernel_set kernels; /* the following two */
+    stn_kernel_set kernels; /* `fill` and `compare` */
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *stream;
@@ -62,12 +61,12 @@ typedef struct tune_trial {
     stn_error why;                /* why it was skipped */
 } tune_trial;
 
-/* Lists rows of the plan's ranking that are to be tried, at most `most`. First come the best row of
- * all and the best row of each strategy except `except`; then all other rows. Both parts are sorted
- * by estimate. first_limit, other_limit: the largest estimates in both parts, as multiples of the
- * best estimate. Returns the number of rows. */
+/* Lists rows of the plan's ranking that are to be tried, at most `most`, in two parts, both sorted
+ * by estimate: first the best row of all and the best row of each strategy except `except`, up to
+ * first_limit times the best estimate; then all other rows, up to other_limit times the best
+ * estimate. Returns the number of rows; *first_part: of those in the first part. */
 size_t tune_select(const stn_plan *plan, const stn_strategy *except, double first_limit, double other_limit,
-                   size_t most, const stn_ranked **rows);
+                   size_t most, const stn_ranked **rows, size_t *first_part);
 
 /* Makes the kernels, the grids with random content, and the timer. After a failure there is nothing
  * to close. */

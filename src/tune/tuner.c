@@ -119,8 +119,8 @@ static bool recall(stn_plan *plan, const char *strategy) {
  * All candidates have the same input and a check before timing. First samples are compared by their
  * minimum, finalists by their median. The estimate's choice is a finalist more easily. */
 
-/* Candidates estimated at more than this many times the best are not tried, unless best of their
- * strategy. */
+/* A candidate that is estimated at more than this many times the best is not tried, unless it is
+ * the best of its strategy. */
 #define DOMINATED 3.0
 #define TOO_SLOW 2.0  /* A candidate slower than this many times the best gets no more samples. */
 #define FINALIST 1.15 /* Finalists are within this many times the best. */
@@ -139,21 +139,12 @@ typedef struct session {
     double deadline, best;    /* best: the smallest sample so far. */
 } session;
 
-/* The number of rows before the first whose strategy an earlier row has. */
-static size_t count_distinct_strategies(const stn_ranked *const *rows, size_t count) {
-    for (size_t i = 1; i < count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (rows[k]->strategy == rows[i]->strategy) return i;
-    return count;
-}
-
 /* The best of each strategy comes first. Both there and among the others, trials with the same
  * number of steps follow each other, so that the reference candidate is run less often. */
 static void choose_trials(session *s, const tune_request *request) {
     const stn_ranked *rows[TRIALS];
     const double within = request->within > 0 ? request->within : request->all ? INFINITY : DOMINATED;
-    s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MOST_LIKELY, rows);
-    s->strategies = count_distinct_strategies(rows, s->count);
+    s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MOST_LIKELY, rows, &s->strategies);
     for (size_t i = 0; i < s->count; i++) {
         const tune_trial trial = {.row = s->plan->ranking + (rows[i] - s->plan->ranking),
                                   .strategy = rows[i]->strategy,
@@ -187,11 +178,6 @@ static void build_trials(session *s, stn_pool *pool, size_t first, size_t count)
 
 /* ---- measuring the trials -------------------------------------------------------------------- */
 
-/* First samples are compared by their minimum: disturbances only lengthen a sample. */
-static void note_best(session *s, const tune_trial *trial) {
-    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
-}
-
 static void measure_one(session *s, tune_trial *trial) {
     double difference;
     tune_trial_check(&s->stage, trial, &difference);
@@ -200,7 +186,8 @@ static void measure_one(session *s, tune_trial *trial) {
     const int samples = trial->run_seconds > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
     for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
         tune_time_alternately(&s->stage, &trial, 1, 1, INFINITY);
-        note_best(s, trial);
+        /* First samples are compared by their minimum: disturbances only lengthen a sample. */
+        if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
         if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
     }
     tune_log_trial(s->plan, trial, difference);
@@ -276,17 +263,10 @@ static void measure_finalists(session *s) {
             s->trials[i].samples[k] = fmax(s->trials[i].samples[k], slowest);
 }
 
-/* A candidate that could not be run is not chosen. */
-static void exclude_skipped(const tune_trial *trial) {
-    if (trial->state == TUNE_SKIPPED) stn_ranked_exclude(trial->row, trial->why.message);
-}
-
-static session *open_session(stn_plan *plan, const tune_request *request, stn_error *error) {
+/* NULL when out of memory. */
+static session *open_session(stn_plan *plan, const tune_request *request) {
     session *s = calloc(1, sizeof *s);
-    if (!s) {
-        (void)stn_fail_memory(error, "measuring", sizeof *s);
-        return NULL;
-    }
+    if (!s) return NULL;
     s->plan = plan;
     s->stage.plan = plan;
     s->best = INFINITY;
@@ -296,16 +276,18 @@ static session *open_session(stn_plan *plan, const tune_request *request, stn_er
 
 /* Fails only if nothing could be measured. */
 static stn_status measure(stn_plan *plan, const tune_request *request, tune_records *records, stn_error *error) {
-    session *s = open_session(plan, request, error);
-    if (!s) return STN_ERROR_OUT_OF_MEMORY;
+    session *s = open_session(plan, request);
+    if (!s) return stn_fail_memory(error, "measuring", sizeof *s);
     s->deadline = stn_clock_seconds() + request->seconds;
     stn_status status = tune_stage_open(plan, &s->stage, error);
     if (status == STN_OK) {
         measure_all(s);
         measure_finalists(s);
-        for (size_t i = 0; i < s->count; i++) exclude_skipped(&s->trials[i]);
         tune_record_trials(s->trials, s->count, records);
-        for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
+        for (tune_trial *each = s->trials; each < s->trials + s->count; each++) {
+            if (each->state == TUNE_SKIPPED) stn_ranked_exclude(each->row, each->why.message);
+            tune_trial_clear(each);
+        }
         tune_stage_close(&s->stage);
     }
     free(s);
@@ -340,7 +322,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_request
 void tune_measure(stn_plan *plan, const char *strategy, const tune_request *request) {
     stn_context *context = plan->context;
     if (!context->device || !plan->kind->reference_candidate) {
-        stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
+        stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, because %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
                 : context->machine.is_device ? "the planned GPU is not installed"
                                              : "only plans for GPUs are measured");
@@ -357,7 +339,7 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
 }
 
 void tune_compile(stn_plan *plan, const char *strategy, const tune_request *request) {
-    session *s = rank_for(plan, strategy, request) ? open_session(plan, request, NULL) : NULL;
+    session *s = rank_for(plan, strategy, request) ? open_session(plan, request) : NULL;
     if (!s) return;
     build_trials(s, pool_of(s), 0, s->count);
     for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);

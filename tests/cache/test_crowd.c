@@ -46,7 +46,7 @@ static void make_entry(const process *in, unsigned number, stn_entry *entry) {
         *entry = entry_of_number(number, CUBIN);
         stn_cache_store(in->cache, &key, entry);
     }
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
 }
 
 static void *thread_main(void *user) {
@@ -200,14 +200,14 @@ Test(crowd, lock_waits_are_bounded_and_released_on_death) {
     cr_assert(waited >= 0.149 && waited < 5, "waited %g s", waited);
     int lock = stn_cache_lock_key(cache, &other);
     cr_assert_geq(lock, 0, "other keys are free");
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
     lock = stn_cache_lock_key(cache, &key);
     cr_assert_geq(lock, 0);
     cr_assert_eq(-1, stn_cache_lock_key(cache, &key), "threads exclude each other too");
-    stn_folder_unlock(lock);
-    stn_folder_unlock(-1);
+    stn_folder_close(lock);
+    stn_folder_close(-1);
 }
 
 /* ---- SIGKILL --------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static void store_until_killed(int told, unsigned seed) {
         stn_entry entry = entry_of_number(number, 100 + (i * 7919) % 60000);
         int lock = stn_cache_lock_key(cache, &key);
         stn_cache_store(cache, &key, &entry);
-        stn_folder_unlock(lock);
+        stn_folder_close(lock);
         unsigned char byte = (unsigned char)number;
         if (write(told, &byte, 1) != 1) _exit(2);
         stn_entry_clear(&entry);

@@ -135,7 +135,7 @@ static void expect_read_only(const char *path) {
     cr_assert(find_number(cache, 1), "%s", heard.last);
     for (unsigned i = 2; i < 600; i++) store_number(cache, i, 8); /* in every subfolder */
     stn_key key = key_of_number(5);
-    stn_folder_unlock(stn_cache_lock_key(cache, &key));
+    stn_folder_close(stn_cache_lock_key(cache, &key));
     cr_assert_eq(heard.warnings, 1, "%u warnings, %s", heard.warnings, heard.last);
     cr_assert(find_number(cache, 1));
     cr_assert_not(find_number(cache, 3));

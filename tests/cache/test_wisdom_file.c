@@ -234,7 +234,7 @@ static void *wait_for_lock(void *user) {
     const stn_key key = key_of_number(1);
     const int lock = stn_folder_lock(&folder, 20000, &key);
     atomic_store(&held, true);
-    stn_folder_unlock(lock);
+    stn_folder_close(lock);
     return lock < 0 ? NULL : user;
 }
 
@@ -254,10 +254,10 @@ Test(wisdom_file, a_lock_on_a_replaced_file_does_not_count) {
         cr_assert_eq(moved ? rename(file, in_dir("away")) : remove(file), 0);
         const int current = stn_folder_lock(&folder, 1000, &key);
         cr_assert_geq(current, 0);
-        stn_folder_unlock(old);
+        stn_folder_close(old);
         usleep(100000);
         cr_expect(!atomic_load(&held), "two hold it at once");
-        stn_folder_unlock(current);
+        stn_folder_close(current);
         cr_assert_eq(pthread_join(waiter, &got), 0);
         cr_expect_not_null(got);
     }

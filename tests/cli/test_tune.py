@@ -56,7 +56,7 @@ class Tune(CommandTest):
             self.assertIn('Roofline', dom)
 
     def test_wisdom_travels(self):
-        self.refuse(8, 'nothing is known', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
+        self.refuse(8, 'wisdom has no times', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
         told = self.tune('a', '--time-limit', '1e-9')
         self.assertEqual(told['chosen'], 'measured')
         text = self.export('a')
@@ -89,7 +89,7 @@ class Tune(CommandTest):
         self.assertEqual(self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout, '')
         self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b')
         self.succeed('wisdom', 'forget', '--all', '--cache-dir', 'b')
-        self.refuse(8, 'nothing is known', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
+        self.refuse(8, 'wisdom has no times', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
 
     def list_of(self, name, *problems):
         self.put(name, json.dumps(problems))

@@ -1,6 +1,7 @@
 /* The inner loops of host stencils: all instruction sets are bit-identical to plain C. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -69,28 +70,63 @@ Test(kernels, sums_follow_the_order_of_terms) {
         }
 }
 
-/* Two rows at once have the sums of each row. */
-Test(kernels, two_rows_have_the_sums_of_one) {
-    static double got[2][MOST + SLACK], one[MOST + SLACK];
+/* The terms of a symmetric filter whose taps are lines 0 to 2 * pairs. */
+static stn_terms symmetric(const void *const *lines, size_t pairs, const void **ordered) {
+    ordered[0] = lines[pairs];
+    for (size_t k = 0; k < pairs; k++) ordered[1 + 2 * k] = lines[k], ordered[2 + 2 * k] = lines[2 * pairs - k];
+    return (stn_terms){.lines = ordered, .weights = weights, .single = 1, .pairs = pairs};
+}
+
+/* Several rows at once have the sums of each row. */
+Test(kernels, columns_have_the_sums_of_lines) {
+    static double got[STN_KERNEL_COLUMN_ROWS][MOST + SLACK], one[MOST + SLACK];
+    double *rows[STN_KERNEL_COLUMN_ROWS];
     const void *at[LINES], *ordered[LINES];
     uint64_t state = 31;
     const stn_kernels *kernels;
     fill(&state);
     for (int k = 0; k < LINES; k++) at[k] = floats[k];
+    for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) rows[r] = got[r];
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t pairs = 1; pairs <= STN_KERNEL_FEW_PAIRS; pairs++)
             for (size_t count = STN_KERNEL_LEAST; count <= MOST; count += count < 40 ? 1 : 77) {
-                got[0][count] = got[1][count] = 3;
-                kernels->sum_two_rows((double *const[]){got[0], got[1]}, at, weights, pairs, count);
-                for (size_t r = 0; r < STN_KERNEL_ROWS; r++) {
-                    const stn_terms terms = {.lines = ordered, .weights = weights, .single = 1, .pairs = pairs};
-                    ordered[0] = at[r + pairs];
-                    for (size_t k = 0; k < pairs; k++)
-                        ordered[1 + 2 * k] = at[r + k], ordered[2 + 2 * k] = at[r + 2 * pairs - k];
+                for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) got[r][count] = 3;
+                kernels->sum_columns(rows, at, weights, pairs, count);
+                for (size_t r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) {
+                    const stn_terms terms = symmetric(at + r, pairs, ordered);
                     kernels->sum_float_rounded(one, &terms, count);
                     cr_assert_arr_eq(got[r], one, count * sizeof *one);
                     cr_assert_eq(got[r][count], 3);
                 }
+            }
+}
+
+/* A filter along a row has the sums of shifted lines, at any address, and reads no further than it
+ * says. */
+Test(kernels, rows_have_the_sums_of_shifted_lines) {
+    static double got[MOST + SLACK], one[MOST + SLACK];
+    static float got_floats[MOST + SLACK], one_floats[MOST + SLACK];
+    const void *at[LINES], *ordered[LINES];
+    uint64_t state = 41;
+    const stn_kernels *kernels;
+    fill(&state);
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (size_t pairs = 1; pairs <= STN_KERNEL_FEW_PAIRS; pairs++)
+            for (size_t count = STN_KERNEL_LEAST; count <= MOST; count += count < 40 ? 1 : 77) {
+                const size_t size = count + 2 * STN_KERNEL_LEAST;
+                double *row = malloc(size * sizeof *row);
+                for (size_t x = 0; x < size; x++) row[x] = random_unit(&state);
+                for (size_t k = 0; k <= 2 * pairs; k++) at[k] = row + k;
+                const stn_terms terms = symmetric(at, pairs, ordered);
+                got[count] = 3, got_floats[count] = 3;
+                kernels->sum(one, &terms, count);
+                kernels->sum_row(got, row, weights, pairs, count);
+                kernels->sum_to_float(one_floats, &terms, count);
+                kernels->sum_row_to_float(got_floats, row, weights, pairs, count);
+                cr_assert_arr_eq(got, one, count * sizeof *one);
+                cr_assert_arr_eq(got_floats, one_floats, count * sizeof *one_floats);
+                cr_assert(got[count] == 3 && got_floats[count] == 3);
+                free(row);
             }
 }
 

@@ -225,7 +225,7 @@ Test(strategy, two_filters_at_once_are_one_after_the_other) {
     open_host(3);
     for (int round = 0; round < 120; round++) {
         const stn_element from = elements[round % 6], to = round % 6 < 3 ? from : elements[3 + round / 6 % 3];
-        const int rank = 2 + round % 2;
+        const int rank = 2 + round / 6 % 2;
         stn_problem problem = STN_PROBLEM_INIT;
         problem.dtype = from == STN_ELEMENT_F32 ? STN_F32 : from == STN_ELEMENT_F16 ? STN_F16 : STN_F64;
         if (round % 6 >= 3) problem.in_element = from, problem.out_element = to;

@@ -42,7 +42,7 @@ Test(modes, are_checked) {
         expect_refused((stn_plan_options){.mode = mode, .deterministic = 1}, STN_ERROR_INVALID_ARGUMENT,
                        "deterministic");
     expect_refused((stn_plan_options){.tune = 1, .deterministic = 1}, STN_ERROR_INVALID_ARGUMENT, "deterministic");
-    expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY}, STN_ERROR_UNSUPPORTED, "nothing is known");
+    expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY}, STN_ERROR_UNSUPPORTED, "wisdom has no times");
 }
 
 Test(modes, a_mode_is_more_than_tune) {

@@ -181,7 +181,7 @@ class Plans(unittest.TestCase):
                 plan = stentor.Plan(grid.shape, HEAT, boundary='wrap', steps=4, device='cuda:0', tune=tune)
                 for _ in range(3):  # also while kernels compile or are tuned
                     np.testing.assert_allclose(plan(x).numpy(), want, atol=1e-12)
-        with self.assertRaisesRegex(stentor.StentorError, 'nothing is known of this problem'):
+        with self.assertRaisesRegex(stentor.StentorError, 'wisdom has no times of this problem'):
             stentor.Plan(grid.shape, HEAT, boundary='mirror', steps=5, device='cuda:0', tune='wisdom-only')
         for bad in ('fast', -1, ('measure', -1), ('measure', 'long'), ('measure',), None, float('nan')):
             with self.subTest(tune=bad), self.assertRaisesRegex(ValueError, 'tune'):

@@ -73,6 +73,19 @@ class Kept(unittest.TestCase):
             _memo.remember(key, Entry())
         self.assertIsNotNone(_memo.recall('first'))
 
+    def test_tables_are_freed(self):
+        x = np.random.default_rng(7).random((40, 40))
+        stentor.gaussian_filter(x, 2.5)
+        stentor.gaussian_filter(x[0], 3, radius=5000)
+        stentor.correlate(x, np.ones((3, 3)))
+        stentor.fft.dct(x)
+        stentor.fft.dct(x[:, :39], type=4)
+        kept = {each.__name__: each.cache_info().currsize for each in _memo._tables}
+        self.assertEqual([name for name, count in kept.items() if not count], [])
+        self.assertEqual(kept['_squares'], 1, 'only the short table')
+        stentor.clear_cache()
+        self.assertEqual(sum(each.cache_info().currsize for each in _memo._tables), 0)
+
 
 if __name__ == '__main__':
     unittest.main()

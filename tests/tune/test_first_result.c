@@ -2,6 +2,7 @@
  * kernel runs one execution, the chosen kernels all later ones, and every result is right. */
 #include <pthread.h>
 
+#include "cli/generic_kernels.h"
 #include "emulated.h"
 
 enum { N = 32, MOST = N * N * N };
@@ -165,7 +166,7 @@ static void embed_generic(void) {
     size_t size;
     set_problem("heat-1d", 1, 1, fixed);
     OK(stn_pack_writer_create(&writer, &error));
-    stn_pack_writer_drop_ptx(writer, 100);
+    stn_pack_writer_keep_ptx(writer, 100);
     stn_cache_record(context->cache, writer);
     stn_plan *plan = make(NULL), *generic;
     stn_ranked row;
@@ -212,6 +213,31 @@ Test(first_result, a_kernel_in_the_library_that_the_driver_refuses_is_compiled) 
     expect_right(plan);
     close_plans();
     expect_counts(1, 2);
+}
+
+/* The driver compiles the PTX of the oldest architecture for GPUs that run none of the cubins. */
+Test(first_result, gpus_between_the_architectures_of_the_library_run_its_ptx) {
+    static const char *const archs[] = {"sm_80", "sm_100", "sm_120"};
+    stn_pack_writer *writer;
+    void *pack;
+    size_t size;
+    stop(), stencil = NULL;
+    OK(stn_pack_writer_create(&writer, &error));
+    OK(cli_record_embedded_kernels(writer, archs, 3, ":memory:", &error));
+    OK(stn_pack_finish(writer, &pack, &size, &error));
+    cr_expect_eq(stn_pack_writer_count(writer), 9u);
+    stn_pack_writer_destroy(writer);
+    set_embedded_pack(pack, size);
+    free(pack);
+    setenv("STENTOR_EMULATOR_SM", "110", 1);
+    setenv("STENTOR_NVRTC_PATH", "none", 1);
+    start();
+    cr_assert_eq(context->machine.sm, 110);
+    set_problem("box-2d49p", 2, 3, fixed);
+    stn_plan *plan = make(NULL);
+    cr_expect_str_eq(kernel_of(plan), "direct_any");
+    expect_right(plan);
+    cr_expect_eq(warnings, 1, "the generic kernel runs, which is slower");
 }
 
 Test(first_result, packs_do_not_record_kernels_of_the_library) {

@@ -294,11 +294,6 @@ static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
 static void put_line(const stn_symbol *s, const stn_task *task, const line *l, double *parts) {
     int low = task->reach[s->axis][0], high = task->reach[s->axis][1];
     const complex_ld *centre = &l->sum[low];
-    if (s->taps) {
-        for (int d = 0; d <= low + high; d++)
-            parts[2 * d] = (double)l->sum[d].re, parts[2 * d + 1] = (double)l->sum[d].im;
-        return;
-    }
     if (s->plain) {
         long double p[MOST_PLAIN + 1] = {0};
         for (int d = 1; d <= high; d++)
@@ -342,8 +337,113 @@ void stn_symbol_tables_free(stn_symbol_tables *tables) {
     free(tables);
 }
 
+/* ---- the weights along the axis, as complex numbers that are transformed later */
+
+/* The weights at one frequency of the first of the other axes. Those at the offsets d and -d along
+ * the second are a pair: w(d) exp(i t) + w(-d) exp(-i t) = even cos t + odd sin t, where
+ * even = w(d) + w(-d) and odd = i (w(d) - w(-d)). */
+typedef struct tap_pairs {
+    int rows, width;         /* offsets along the axis; elements of a row: 1 + the largest d */
+    int *most;               /* of each row: the largest d */
+    complex_ld *even, *odd;  /* [rows][width] */
+    complex_ld *cosine_sine; /* of a line, for each d */
+    bool real;               /* all weights are real: even has no imaginary part, odd no real one */
+    /* Not in f64, whose weights are stored in full: even and odd as double, real and imaginary
+     * parts apart, each [width][rows]. */
+    double *narrow[4];
+} tap_pairs;
+
+static bool tap_pairs_make(const stn_symbol *s, const stn_task *task, int first, int second, tap_pairs *p) {
+    const int *const reach = task->reach[second];
+    *p = (tap_pairs){.rows = s->low + s->high + 1, .width = 1 + (reach[0] > reach[1] ? reach[0] : reach[1])};
+    const size_t size = (size_t)p->rows * (size_t)p->width;
+    p->most = calloc((size_t)p->rows, sizeof *p->most);
+    p->even = malloc((2 * size + (size_t)p->width) * sizeof *p->even);
+    if (!p->most || !p->even) return false;
+    p->odd = p->even + size, p->cosine_sine = p->odd + size;
+    p->real = task->reach[first][0] + task->reach[first][1] == 0;
+    for (int k = 0; k < 4 && task->dtype != STN_F64; k++)
+        if (!(p->narrow[k] = k ? p->narrow[k - 1] + size : malloc(4 * size * sizeof(double)))) return false;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const int64_t *o = task->taps[i].offset;
+        int *const most = &p->most[o[s->axis] + s->low];
+        if (llabs(o[second]) > *most) *most = (int)llabs(o[second]);
+    }
+    return true;
+}
+
+static void tap_pairs_evaluate(tap_pairs *p, const stn_symbol *s, const stn_task *task, int first, int second,
+                               const complex_ld *table, int64_t place) {
+    memset(p->even, 0, 2 * (size_t)p->rows * (size_t)p->width * sizeof *p->even);
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const int64_t *o = task->taps[i].offset, across = o[second];
+        const int at = ((int)o[s->axis] + s->low) * p->width + (int)llabs(across);
+        const complex_ld one_minus = table[root_index(place, o[first], s->length[first])];
+        const long double weight = task->taps[i].weight, re = weight - weight * one_minus.re,
+                          im = -weight * one_minus.im;
+        p->even[at].re += re, p->even[at].im += im;
+        p->odd[at].re -= across < 0 ? -im : im, p->odd[at].im += across < 0 ? -re : re;
+    }
+    for (int row = 0; row < p->rows && p->narrow[0]; row++)
+        for (int d = 0; d < p->width; d++) {
+            const int from = row * p->width + d, to = d * p->rows + row;
+            p->narrow[0][to] = (double)p->even[from].re, p->narrow[1][to] = (double)p->even[from].im;
+            p->narrow[2][to] = (double)p->odd[from].re, p->narrow[3][to] = (double)p->odd[from].im;
+        }
+}
+
+/* All rows at once, which is vectorisable. */
+static void put_narrow_taps(const tap_pairs *p, double *parts) {
+    double re[2 * STN_MAX_RADIUS + 1] = {0}, im[2 * STN_MAX_RADIUS + 1] = {0};
+    for (int d = 0; d < p->width; d++) {
+        const double cosine = (double)p->cosine_sine[d].re, sine = (double)p->cosine_sine[d].im, *narrow[4];
+        for (int k = 0; k < 4; k++) narrow[k] = p->narrow[k] + (size_t)d * (size_t)p->rows;
+        for (int row = 0; row < p->rows; row++) re[row] += narrow[0][row] * cosine, im[row] += narrow[3][row] * sine;
+        for (int row = 0; row < p->rows && !p->real; row++)
+            re[row] += narrow[2][row] * sine, im[row] += narrow[1][row] * cosine;
+    }
+    for (int row = 0; row < p->rows; row++) parts[2 * row] = re[row], parts[2 * row + 1] = im[row];
+}
+
+/* The weights along the axis at one frequency of both other axes. */
+static void put_taps(const tap_pairs *p, const stn_symbol *s, int second, const complex_ld *table, int64_t place,
+                     double *parts) {
+    complex_ld *const cs = p->cosine_sine;
+    for (int d = 0; d < p->width; d++) {
+        const complex_ld one_minus = table[root_index(place, d, s->length[second])];
+        cs[d] = (complex_ld){1 - one_minus.re, -one_minus.im};
+    }
+    if (p->narrow[0]) {
+        put_narrow_taps(p, parts);
+        return;
+    }
+    for (int row = 0; row < p->rows; row++) {
+        const complex_ld *const even = p->even + (size_t)row * (size_t)p->width;
+        const complex_ld *const odd = p->odd + (size_t)row * (size_t)p->width;
+        long double re = 0, im = 0;
+        for (int d = 0; d <= p->most[row]; d++) re += even[d].re * cs[d].re, im += odd[d].im * cs[d].im;
+        for (int d = 0; !p->real && d <= p->most[row]; d++) re += odd[d].re * cs[d].im, im += even[d].im * cs[d].re;
+        *parts++ = (double)re, *parts++ = (double)im;
+    }
+}
+
+static bool make_taps(const stn_symbol *s, const stn_task *task, const stn_symbol_tables *tables, int64_t count,
+                      const int64_t *const place[2], double *parts) {
+    const int first = first_of_others(s), second = second_of_others(s);
+    tap_pairs p;
+    const bool good = tap_pairs_make(s, task, first, second, &p);
+    for (int64_t i = 0; good && i < count; i++) {
+        if (i == 0 || place[0][i] != place[0][i - 1])
+            tap_pairs_evaluate(&p, s, task, first, second, tables->first, place[0][i]);
+        put_taps(&p, s, second, tables->second, place[1][i], parts + i * s->parts);
+    }
+    free(p.most), free(p.even), free(p.narrow[0]);
+    return good;
+}
+
 bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_tables *tables, int64_t count,
                          const int64_t *const place[2], double *parts) {
+    if (s->taps) return make_taps(s, task, tables, count, place, parts);
     const int first = first_of_others(s), second = second_of_others(s);
     line *l = malloc(2 * sizeof *l), *all = l + 1;
     tap_groups c;
@@ -354,7 +454,7 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
             tap_groups_evaluate(&c, s, task, first, tables->first, place[0][i], all);
         sum_tap_groups(&c, s, task, second, tables->second, place[1][i], all, l);
         double *const to = parts + i * s->parts;
-        if (i == 0 || !c.star || s->taps) {
+        if (i == 0 || !c.star) {
             put_line(s, task, l, to);
             continue;
         }

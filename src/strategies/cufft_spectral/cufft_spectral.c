@@ -171,7 +171,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160];
     if (!cufft_spectral_make(&plan->task, (cufft_spectral_way)plan->candidate.values[0], shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "cuFFT cannot transform this problem: %s", reason);
-    if (!stn_kernels_miss(plan->kernels)) STN_TRY(make_transforms(plan, state, error));
+    if (stn_kernels_miss(plan->kernels))
+        plan->kernels->workspace_unknown = true;
+    else
+        STN_TRY(make_transforms(plan, state, error));
     const stn_dtype outer = plan->task.dtype;
     if (shape->way == CUFFT_SPECTRAL_STAGED)
         STN_TRY(stn_scaled_copy_make(plan, outer, shape->inner, &state->in, error));

@@ -71,11 +71,12 @@ static int64_t block_count(const stn_task *task, const direct_shape *shape) {
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     direct_shape shapes[STN_CANDIDATES + 32];
-    size_t least = most < STN_CANDIDATES ? most : STN_CANDIDATES, room = sizeof shapes / sizeof *shapes;
-    size_t count = direct_shapes(task, machine, shapes, least < 8 ? least : 8), kept = 0;
-    count += direct_time_shapes(task, machine, shapes + count, least - count);
+    size_t estimated = most < STN_CANDIDATES ? most : STN_CANDIDATES, capacity = sizeof shapes / sizeof *shapes;
+    size_t count = direct_shapes(task, machine, shapes, estimated < 8 ? estimated : 8), kept = 0;
+    count += direct_time_shapes(task, machine, shapes + count, estimated - count);
     if (most > STN_CANDIDATES)
-        count += direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count);
+        count +=
+            direct_variants(task, machine, shapes, count, shapes + count, (most < capacity ? most : capacity) - count);
     for (size_t i = 0; i < count; i++)
         if (block_count(task, &shapes[i]) <= INT32_MAX) list[kept++] = stn_candidate_of(&shapes[i], sizeof shapes[i]);
     return kept;
@@ -245,8 +246,9 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[DIRECT_HEADER_MOST + sizeof p->values];
-    const size_t number = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
-    void *const table = state->taps ? (unsigned char *)state->taps + number * taps_size(task) : NULL;
+    /* The number of the table, in the order of upload_taps. */
+    const size_t layout = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
+    void *const table = state->taps ? (unsigned char *)state->taps + layout * taps_size(task) : NULL;
     int64_t blocks;
     const size_t header = direct_arguments(task, shape, l, table, arguments, &blocks);
     memcpy(arguments + header, p->values, p->values_size);

@@ -28,7 +28,7 @@ typedef struct skew_header {
     void *out;
     int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
     int32_t nz, ny, nx, tiles_x, rest, tiles_z, face_blocks, side_blocks, tile_blocks, word_blocks;
-    stn_divisor of_grid, of_tile, of_row, of_rest, of_nx, of_ny, of_sides;
+    stn_divisor of_grid, of_tile, of_row, of_rest, of_nx, of_sides;
 } skew_header;
 typedef struct time_header {
     const void *in;
@@ -119,8 +119,7 @@ static size_t skew_arguments(const stn_task *task, const direct_shape *shape, co
     h.word_blocks = (int32_t)count.inner;
     h.of_grid = stn_divisor_of(count.all / task->batch), h.of_tile = stn_divisor_of(count.sides + count.inner);
     h.of_row = stn_divisor_of(stn_max(count.tiles_x, 1)), h.of_rest = stn_divisor_of(stn_max(count.rest, 1));
-    h.of_nx = stn_divisor_of(task->n[2]), h.of_ny = stn_divisor_of(task->n[y]);
-    h.of_sides = stn_divisor_of(stn_max(count.side_points, 1));
+    h.of_nx = stn_divisor_of(task->n[2]), h.of_sides = stn_divisor_of(stn_max(count.side_points, 1));
     *blocks = count.all;
     memcpy(arguments, &h, sizeof h);
     return sizeof h;
@@ -208,6 +207,7 @@ static void skew_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "SKEW_Z", skew[0]);
     stn_params_int(params, "SKEW_Y", skew[1]);
     stn_params_int(params, "SKEW_ALIGN", direct_skew_alignment(task, shape));
+    stn_params_int(params, "SIDE_RUN", direct_skew_count(task, shape).run);
     stn_params_int(params, "SHIFTED", direct_skew_shifts(task, shape->vector));
 }
 

@@ -63,12 +63,17 @@ void direct_skewed_reach(const stn_task *task, const direct_shape *shape, int64_
     }
 }
 
+int64_t direct_skew_row_ends(const stn_task *task, int vector) {
+    const int64_t partial = direct_skew_shifts(task, vector) ? 0 : vector - 1;
+    return task->reach[2][0] + task->reach[2][1] + 2 * partial;
+}
+
 direct_skew_blocks direct_skew_count(const stn_task *task, const direct_shape *shape) {
     const int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
     const int64_t plane_threads = (int64_t)shape->threads[1] * shape->threads[2],
                   threads = plane_threads * shape->threads[0], tile = (int64_t)shape->chunk * shape->threads[0];
     const int64_t of_z = task->reach[z][0] + task->reach[z][1], of_y = task->reach[y][0] + task->reach[y][1],
-                  of_x = task->reach[2][0] + task->reach[2][1];
+                  of_x = direct_skew_row_ends(task, shape->vector);
     int skew[2];
     direct_skew(task, shape, skew);
     const int64_t past = direct_skew_alignment(task, shape) - 1 + (int64_t)abs(skew[0]) * (shape->chunk - 1) +
@@ -76,15 +81,16 @@ direct_skew_blocks direct_skew_count(const stn_task *task, const direct_shape *s
     const int64_t words = stn_div_up(task->n[2] + past, shape->vector), groups = stn_div_up(task->n[y], shape->rows);
     direct_skew_blocks b = {.tiles_x = words / shape->threads[2],
                             .rest = words % shape->threads[2],
-                            .tiles_z = stn_div_up(task->n[z], tile),
-                            .faces = stn_div_up(of_z * task->n[y] * task->n[2], threads)};
+                            .tiles_z = stn_div_up(task->n[z], tile)};
     if (2 * b.rest > shape->threads[2]) b.tiles_x++, b.rest = 0;
     b.side_points = of_y * task->n[2] + (task->n[y] - of_y) * of_x;
-    b.sides = stn_div_up(tile * b.side_points, threads);
+    b.run = b.side_points < threads ? 1 : tile;
+    b.faces = of_z ? stn_div_up(task->n[y] * task->n[2], threads) : 0;
+    b.sides = stn_div_up(tile / b.run * b.side_points, threads);
     b.tiles = b.tiles_x * stn_div_up(groups, shape->threads[1]);
     b.inner = b.tiles + stn_div_up(b.rest * groups, plane_threads);
     b.all = (b.faces + b.tiles_z * (b.sides + b.inner)) * task->batch;
-    /* The kernel counts points near sides, and words of rests, in 31 bits. */
+    /* The kernel counts runs of points near sides, and words of rests, in 31 bits. */
     if (stn_max(stn_max(b.faces, b.sides), b.inner - b.tiles) * threads > INT32_MAX) b.all = INT64_MAX;
     return b;
 }

@@ -18,14 +18,19 @@ int direct_skew_alignment(const stn_task *task, const direct_shape *shape);
  * reach[1] >= 0. */
 void direct_skewed_reach(const stn_task *task, const direct_shape *shape, int64_t reach[2]);
 
+/* Points of a row at both ends, together, of which some may lie in words that direct_skew does not
+ * store as a whole: they are computed one by one, as the points near other sides. */
+int64_t direct_skew_row_ends(const stn_task *task, int vector);
+
 /* The division of a launch into blocks, which direct_skew.cu draws. A row has tiles_x tiles of
  * words (of shape->vector elements) and `rest` further words; a grid has tiles_z tiles of planes.
  * The other members are numbers of blocks. faces: of a grid, for the points next to its faces
  * normal to z. sides, tiles: of a tile of planes, for the points next to the other sides, and for
  * tiles of words. inner: `tiles` and the blocks for the rests of rows. side_points: points of a
- * plane next to the other sides. */
+ * plane next to the other sides. run: planes of a tile in which a thread computes such a point: all
+ * of them, if whole blocks then have work, or one. */
 typedef struct direct_skew_blocks {
-    int64_t tiles_x, rest, tiles_z, faces, sides, tiles, inner, side_points;
+    int64_t tiles_x, rest, tiles_z, faces, sides, tiles, inner, side_points, run;
     int64_t all; /* in all grids of the batch */
 } direct_skew_blocks;
 direct_skew_blocks direct_skew_count(const stn_task *task, const direct_shape *shape);

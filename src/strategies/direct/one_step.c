@@ -92,7 +92,9 @@ static bool extents_hold(const stn_task *task, const direct_shape *shape) {
         int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
         int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
         /* Points near the low and the high side must be different ones. */
-        if (shape->skewed) least = stn_max(least, task->reach[axis][0] + task->reach[axis][1]);
+        if (shape->skewed)
+            least = stn_max(least, axis < 2 ? task->reach[axis][0] + task->reach[axis][1]
+                                            : direct_skew_row_ends(task, shape->vector));
         if (shape->skewed && axis < 2 && task->n[axis] > MOST_SKEWED_ROWS) return false;
         if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
     }

@@ -29,9 +29,8 @@ static const struct {
      * fold back into the grid. */
     double fold_cycles;
     double edge_share; /* blocks at an edge take this much longer, as a fraction */
-    /* direct_skew: cycles of a scheduler for a tap of a warp's points near sides, which it computes
-     * one by one; and for each row and plane of which a warp does not store all words whole. Fitted
-     * to 70 measured candidates. */
+    /* direct_skew: cycles of a scheduler for a tap of a warp's points near sides, and for each row
+     * and plane of which a warp does not store all words. */
     double side_tap_cycles, partial_row_cycles;
     /* Factors for taps off the axes, whose windows have all rows in all planes; and for taps that
      * reach past the words next to a row's own: more than one point in 3D, two in 2D. */
@@ -63,8 +62,8 @@ static const struct {
                 .access_cycles = 16,
                 .fold_cycles = 1000,
                 .edge_share = 0.077,
-                .side_tap_cycles = 85,
-                .partial_row_cycles = 95,
+                .side_tap_cycles = 25,
+                .partial_row_cycles = 20,
                 .skewed_box_factor = 1.09,
                 .skewed_far_factor = 1.16,
                 .shifted_factor = 1.1,
@@ -211,8 +210,10 @@ static double skewed_cycles(const stn_task *task, const direct_shape *shape) {
     const double warps = (double)(task->batch * shape->threads[0] * shape->threads[1] * shape->threads[2]) / 32;
     const double whole = (double)stn_max(0, b.tiles_x - (b.rest ? 1 : 2)) / (double)stn_max(1, b.tiles_x);
     const double partial = (double)b.tiles_z * ((double)b.inner - whole * (double)b.tiles);
+    const int *of_z = task->reach[direct_axis(task, shape, 0)];
+    const double near_sides = (double)b.faces * (of_z[0] + of_z[1]) + (double)(b.tiles_z * b.sides * b.run);
     return warps / SCHEDULERS *
-           ((double)(b.faces + b.tiles_z * b.sides) * (double)task->ntaps * tile_rates.side_tap_cycles +
+           (near_sides * (double)task->ntaps * tile_rates.side_tap_cycles +
             partial * shape->chunk * shape->rows * tile_rates.partial_row_cycles);
 }
 

@@ -15,8 +15,8 @@
 #include "strategies/common/ping_pong.h"
 #include "strategies/common/stencil_power.h"
 #include "strategies/faces/margins.h"
-#include "strategies/segment/long_double_complex.h"
 #include "strategies/segment/segment_tables.h"
+#include "strategies/segment/taps_dft.h"
 
 /* Mirrors tile_arguments of overlapping_tiles.cuh; two values of the arithmetic type follow. */
 typedef struct tile_header {
@@ -94,28 +94,12 @@ static size_t symbol_size(const segment_dense_tile *tile, bool real) {
     return segment_dense_symbol_size(segment_dense_tile_factors(tile->number), real);
 }
 
-/* The symbol at frequency k along z, y, x. */
-static cplx symbol_at(const stn_task *task, cplx *const roots[3], const int points[3], const int k[3]) {
-    cplx sum = {0, 0};
-    for (size_t t = 0; t < task->ntaps; t++) {
-        const stn_tap *tap = &task->taps[t];
-        cplx root = {task->taps[t].weight, 0};
-        for (int axis = 0; axis < 3; axis++) {
-            const int n = points[axis];
-            root = product(root, roots[axis][(k[axis] * tap->offset[axis] % n + n) % n]);
-        }
-        sum.re += root.re, sum.im += root.im;
-    }
-    return sum;
-}
-
-static void fill_powers(const stn_task *task, cplx *const roots[3], const int points[3], bool real, uint64_t steps,
-                        double *powers) {
+static void fill_powers(const cplx *symbol, const int points[3], bool real, uint64_t steps, double *powers) {
     int k[3];
     for (k[0] = 0; k[0] < points[0]; k[0]++)
         for (k[1] = 0; k[1] < points[1]; k[1]++)
             for (k[2] = 0; k[2] < points[2]; k[2]++) {
-                cplx one = symbol_at(task, roots, points, k);
+                cplx one = segment_taps_dft_at(symbol, points, k);
                 if (real) one.im = 0;
                 const cplx value = power(one, steps);
                 *powers++ = (double)value.re, *powers++ = (double)value.im;
@@ -130,17 +114,15 @@ static stn_status make_tables_of_launch(const stn_task *task, const segment_dens
     segment_dense_tile_points(tile, points);
     const size_t length = (size_t)points[0] * (size_t)points[1] * (size_t)points[2];
     double *powers = calloc(2 * length, sizeof *powers);
-    cplx *const roots[3] = {roots_of(points[0]), roots_of(points[1]), roots_of(points[2])};
-    const bool made = powers && roots[0] && roots[1] && roots[2];
-    stn_status status = made ? STN_OK : stn_fail_memory(error, "a symbol", 2 * length * sizeof *powers);
+    cplx *const taps = segment_taps_dft(task, points);
+    stn_status status = powers && taps ? STN_OK : stn_fail_memory(error, "a symbol", 2 * length * sizeof *powers);
     if (status == STN_OK) {
-        fill_powers(task, roots, points, real, steps, powers);
+        fill_powers(taps, points, real, steps, powers);
         const double gain = segment_dense_scale_of(powers, length, task->dtype);
         segment_dense_matrices_make(f, tile->even, gain, operands);
         segment_dense_symbol_make(f, powers, real, gain, symbol);
     }
-    for (int axis = 0; axis < 3; axis++) free(roots[axis]);
-    free(powers);
+    free(taps), free(powers);
     return status;
 }
 

@@ -9,8 +9,8 @@
 #include "context/context.h"
 #include "strategies/common/shared_fft.h"
 #include "strategies/common/stencil_power.h"
-#include "strategies/segment/long_double_complex.h"
 #include "strategies/segment/segment_tables.h"
+#include "strategies/segment/taps_dft.h"
 
 #define REGISTERS_F64 128
 /* Registers of a thread in f64 if columns have a last radix of 16; they spill with fewer. */
@@ -142,48 +142,34 @@ void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, 
     layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
 }
 
-typedef struct tile_symbol {
-    const stn_task *task;
-    int n[2]; /* Real points. */
-    cplx *root[2];
-    bool real;
-    uint64_t steps;
-} tile_symbol;
-
-/* K^f. */
-static cplx symbol_at(const tile_symbol *s, int y, int x) {
-    cplx sum = {0, 0};
-    for (size_t i = 0; i < s->task->ntaps; i++) {
-        const stn_tap *tap = &s->task->taps[i];
-        const int ky = (int)((tap->offset[1] * (int64_t)y % s->n[0] + s->n[0]) % s->n[0]),
-                  kx = (int)((tap->offset[2] * (int64_t)x % s->n[1] + s->n[1]) % s->n[1]);
-        const cplx root = product(s->root[0][ky], s->root[1][kx]);
-        sum.re += (long double)tap->weight * root.re, sum.im += (long double)tap->weight * root.im;
-    }
-    if (s->real) sum.im = 0;
-    return power(sum, s->steps);
+/* K^f at one frequency of the tile. */
+static cplx power_at(const cplx *symbol, const int n[3], int y, int x, bool real, uint64_t steps) {
+    cplx value = segment_taps_dft_at(symbol, n, (int[3]){0, y, x});
+    if (real) value.im = 0;
+    return power(value, steps);
 }
 
-/* Half the sum and half the difference of the symbol at frequency k and k plus half a row, for each
- * row and unit. */
-static size_t fill_symbol(const tile_symbol *s, int units, double *half_angles, double *symbol) {
-    const int n = s->n[1] / 2, a = n / 8;
-    const long double half = 0.5L / ((long double)n * (long double)s->n[0]);
-    const size_t all = (size_t)s->n[0] * (size_t)units;
+/* Half the sum and half the difference of K^f at frequency k and k plus half a row, for each row
+ * and unit. Returns the number of values. */
+static size_t fill_symbol(const cplx *from, const int n[3], const segment_fft_tile_layout *layout, int units,
+                          double *symbol) {
+    const int half_row = n[2] / 2, a = half_row / 8;
+    const long double half = 0.5L / ((long double)half_row * (long double)n[1]);
+    const size_t all = (size_t)n[1] * (size_t)units;
     for (int unit = 0; unit < units; unit++) {
         const int k = unit / 8 + a * (unit % 8);
-        half_angles[2 * unit] = (double)s->root[1][k].im, half_angles[2 * unit + 1] = (double)s->root[1][k].re;
-        for (int y = 0; y < s->n[0]; y++) {
-            const cplx low = symbol_at(s, y, k), high = symbol_at(s, y, k + n);
+        for (int y = 0; y < n[1]; y++) {
+            const cplx low = power_at(from, n, y, k, layout->real, layout->fused),
+                       high = power_at(from, n, y, k + half_row, layout->real, layout->fused);
             double *const at = symbol + 2 * ((size_t)y * (size_t)units + (size_t)unit);
             at[0] = (double)((low.re + high.re) * half);
-            at[1] = (double)((s->real ? low.re - high.re : low.im + high.im) * half);
-            if (s->real) continue;
+            at[1] = (double)((layout->real ? low.re - high.re : low.im + high.im) * half);
+            if (layout->real) continue;
             at[2 * all] = (double)((low.re - high.re) * half);
             at[2 * all + 1] = (double)((low.im - high.im) * half);
         }
     }
-    return all * (s->real ? 2 : 4);
+    return all * (layout->real ? 2 : 4);
 }
 
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
@@ -191,24 +177,23 @@ stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shap
     const bool wide = task->dtype == STN_F64;
     const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
     const int units = units_of(shape);
-    tile_symbol s = {task,
-                     {segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)},
-                     {NULL, NULL},
-                     layout->real,
-                     layout->fused};
-    const size_t bytes = (size_t)units * (2 + 4 * (size_t)s.n[0]) * sizeof(double);
+    const int n[3] = {1, segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)}, a = n[2] / 16;
+    const size_t bytes = (size_t)units * (2 + 4 * (size_t)n[1]) * sizeof(double);
     double *half_angles = calloc(1, bytes);
-    for (int i = 0; i < 2; i++) s.root[i] = roots_of(s.n[i]);
-    stn_status status =
-        half_angles && s.root[0] && s.root[1] ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
+    cplx *const root = roots_of(n[2]), *const taps = segment_taps_dft(task, n);
+    stn_status status = half_angles && root && taps ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
     if (status == STN_OK) {
-        const size_t count = fill_symbol(&s, units, half_angles, half_angles + 2 * units);
+        for (int unit = 0; unit < units; unit++) {
+            const cplx angle = root[unit / 8 + a * (unit % 8)];
+            half_angles[2 * unit] = (double)angle.im, half_angles[2 * unit + 1] = (double)angle.re;
+        }
+        const size_t count = fill_symbol(taps, n, layout, units, half_angles + 2 * units);
         stn_shared_fft_twiddles(&row, wide, tables + layout->row_twiddles);
         stn_shared_fft_twiddles(&column, wide, tables + layout->column_twiddles);
         segment_put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
         segment_put(task, half_angles + 2 * units, count, tables + layout->symbol);
     }
-    free(half_angles), free(s.root[0]), free(s.root[1]);
+    free(half_angles), free(root), free(taps);
     return status;
 }
 

@@ -49,8 +49,16 @@ double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int
            machine->launch_seconds;
 }
 
+/* The source of level 1 begins with a masked copy of the caller's source, or with a copy if that
+ * was masked when it was widened; a higher level begins with a copy of the source below. */
+static bool is_used(const sourced_state *state, sourced_operation operation) {
+    if (operation == SOURCED_COPY) return state->levels > (state->widened ? 1 : 2);
+    return operation != SOURCED_MASK || state->levels > 1 || state->widened;
+}
+
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
     for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
+        if (!is_used(state, (sourced_operation)operation)) continue;
         stn_text params = STN_TEXT_EMPTY;
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
         stn_params_begin_for(&params, operations[operation].reads_caller_type ? given : own);

@@ -200,7 +200,7 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
 
 double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape *shape, const sparse_terms *terms) {
     const double launches = shape->launches, points = (double)stn_task_points(task);
-    if (sparse_splits(task)) return split_noise(task, shape);
+    if (shape->split) return split_noise(task, shape);
     if (!s->count) return INFINITY;
     const sparse_damping *left = sparse_spectrum_damping(s, shape->fused, launches);
     double growth_factor = few_points_growth(task, s, left), chained = 0;

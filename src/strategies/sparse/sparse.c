@@ -58,7 +58,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         /* Only few steps fit into a launch. The rounding errors of many launches of smooth data are
          * correlated and add up: to 0.7% after 150 launches of a grid with mean 1. */
         why = "in 3D f32 would be computed in tf32, whose 11 bits err too much over many launches";
-    else if (sparse_splits(task) && task->rank != 2)
+    else if (sparse_must_split(task) && task->rank != 2)
         why = "except in 2D, f32 is computed in tf32, which needs a tolerance of 5e-4 or more";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
@@ -218,7 +218,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
     static const char *const tf32[] = {"sparse tf32", "sparse tf32 x 2", "sparse tf32 x 3"};
-    return tf32[sparse_products_of_factor(task, shape) - 1];
+    return tf32[sparse_products_of_factor(shape) - 1];
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -43,9 +43,9 @@ static const struct {
     /* Cycles of a multiprocessor for an element that is loaded alone: where indices fold, and
      * elsewhere. */
     double folded_element_cycles, element_cycles;
-    /* Factor for a chain on rows that begin at any element, and the same if they fold: heat-2d in
-     * f16, ten steps, H200. */
-    double unaligned_chain_factor, unaligned_folded_chain_factor;
+    /* Factors for a chain on rows that begin at any element: if they do not fold, if they wrap, if
+     * they fold otherwise. heat-2d in f16, ten steps, H200. */
+    double unaligned_chain_factor, unaligned_wrapped_chain_factor, unaligned_folded_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_rate_per_dense_rate = 1.45,
            .shared_memory_fraction = 0.55,
@@ -68,6 +68,7 @@ static const struct {
            .folded_element_cycles = 2.6,
            .element_cycles = 0.6,
            .unaligned_chain_factor = 1.13,
+           .unaligned_wrapped_chain_factor = 1.3,
            .unaligned_folded_chain_factor = 2.15,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
@@ -121,7 +122,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
-    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_factor(task, shape);
+    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_factor(shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
             double row_passes = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;
@@ -249,10 +250,12 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     double launch = overlap_seconds(task, shape, memory, tensor, shared) / launches;
     if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
     launch = fmax(launch, least);
-    if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
+    if (shape->split && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
     launch += element_seconds(task, machine, shape, &tiles);
     if (shape->terms && shape->vector == 1)
-        launch *= folds_along_x(task, false) ? rates.unaligned_folded_chain_factor : rates.unaligned_chain_factor;
+        launch *= !folds_along_x(task, false)             ? rates.unaligned_chain_factor
+                  : task->boundary[2][0].kind == STN_WRAP ? rates.unaligned_wrapped_chain_factor
+                                                          : rates.unaligned_folded_chain_factor;
     e->seconds = launches * (machine->launch_seconds + stn_faces_after(faces, machine, launch, blocks / slots));
     e->error = sparse_error(shape);
 }

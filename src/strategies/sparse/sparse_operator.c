@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/error_bound.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_terms.h"
 #include "strategies/sparse/weight_rounding.h"
@@ -68,7 +67,7 @@ static bool is_accurate(const stn_task *task, const sparse_shape *shape, const s
     now.noise = (float)sparse_noise(task, &spectrum, shape, terms);
     sparse_spectrum_clear(&spectrum);
     now.rounding = (float)sparse_terms_rounding(task, taps, terms, shape->parts, shape->launches);
-    return sparse_error(&now) <= stn_error_bound(task);
+    return sparse_is_accurate(task, &now, 1);
 }
 
 /* Encodes V (axis 1) or U (axis 0), in the window of the longer operator. */

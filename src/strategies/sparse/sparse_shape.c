@@ -10,7 +10,6 @@
 #include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
-#define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
 #define MOST_HALVES 32      /* longest window, in units of 8 words */
 #define MOST_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
@@ -93,9 +92,11 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
     return shape->fused * task->reach[axis][side];
 }
 
-bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
-int sparse_products_of_factor(const stn_task *task, const sparse_shape *shape) {
-    return sparse_splits(task) ? 3 : shape->parts; /* high x high, high x low, low x high */
+bool sparse_must_split(const stn_task *task) {
+    return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE;
+}
+int sparse_products_of_factor(const sparse_shape *shape) {
+    return shape->split ? 3 : shape->parts; /* high x high, high x low, low x high */
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
@@ -139,6 +140,13 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_march" : "sparse_tile";
 }
 
+/* Elements of a line's other end, where a chain's unaligned rows wrap; as in unaligned.cuh. */
+static int64_t end_elements(const stn_task *task, const sparse_shape *shape) {
+    if (shape->vector > 1 || task->boundary[2][0].kind != STN_WRAP) return 0;
+    const int64_t reach = stn_max(sparse_reach(task, shape, 2, 0), sparse_reach(task, shape, 2, 1));
+    return task->dtype == STN_F16 ? (reach + 3) / 2 * 2 : reach;
+}
+
 /* Same layout as the kernels' stages; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
@@ -154,6 +162,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         /* With two windows, neighbouring lanes read every second line. */
         const int64_t period = 128 / sparse_windows(task, shape);
         banks /= sparse_windows(task, shape);
+        columns += end_elements(task, shape);
         return (size_t)(CHUNK * (stn_round_up(columns - banks, period / size) + banks) * size);
     }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -279,7 +288,7 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
     if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
-    return sparse_splits(task) ? 1 : 2;
+    return shape->split ? 1 : 2;
 }
 
 /* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
@@ -337,16 +346,17 @@ static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
 }
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, bool split,
                 sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
     shape->terms = terms;
     shape->parts = parts;
+    shape->split = split;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED)) return false;
+    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : SPARSE_MOST_FUSED)) return false;
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);
@@ -380,7 +390,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
     const bool small = task->dtype == STN_F16, short_window = shape->halves >= (small ? 2 : 3) && shape->halves <= 4;
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
-    if (task->rank != 2 || shape->terms || sparse_splits(task) || !is_adjacent(shape) || !short_window) return false;
+    if (task->rank != 2 || shape->terms || shape->split || !is_adjacent(shape) || !short_window) return false;
     if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held || (stages == 1 && !small)) return false;
     shape->adjacent_warps = small ? SMALL_ADJACENT_WARPS : 1, shape->warps = small ? SMALL_WARPS : SPARSE_WARPS;
     shape->stages = stages;
@@ -414,7 +424,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
-    stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
+    stn_params_int(params, "SPARSE_SPLIT", shape->split);
     stn_params_int(params, "SPARSE_ADJACENT_COLUMNS", shape->adjacent_columns);
     stn_params_int(params, "SPARSE_ADJACENT_WARPS", shape->adjacent_warps);
     stn_params_int(params, "SPARSE_HELD", shape->held);

@@ -10,6 +10,7 @@
 #define SPARSE_COLUMNS 8    /* columns of a product's right factor */
 
 #define SPARSE_MOST_PLANES 33
+#define SPARSE_MOST_FUSED 63 /* steps of a launch in 2D and 3D */
 
 /* The rows of taps of one launch: plane d has count[d] rows from y offset first[d] - Y_LOW on. A
  * plane may have none. */
@@ -44,19 +45,23 @@ typedef struct sparse_shape {
     /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
     float rounding;
     float noise; /* predicted error of rounding elements: rounding_noise.h */
+    /* f32 is computed to its own accuracy: elements are split into two parts of 11 bits too. Only
+     * in 2D, and not with separable terms. */
+    int split;
 } sparse_shape;
 
 /* The tolerance that f32 needs for elements rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
-/* Whether f32 is computed to its own accuracy: elements are split into two parts of 11 bits too.
- * Only in 2D, and not with separable terms. */
-bool sparse_splits(const stn_task *task);
+/* Whether f32 must be computed to its own accuracy, with split elements. With a larger tolerance it
+ * is where the errors of tf32 are too large (sparse_search). */
+bool sparse_must_split(const stn_task *task);
 /* Products with a left factor: those of all parts of its weights and of the elements. */
-int sparse_products_of_factor(const stn_task *task, const sparse_shape *shape);
+int sparse_products_of_factor(const sparse_shape *shape);
 
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0
  * terms a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it. */
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, bool split,
+                sparse_shape *shape);
 /* Changes a shape of sparse_tile to sparse_march with `stages` stages, 1 (f16 only, one tile a
  * block) or more. False if the window is unsuitable or a multiprocessor cannot hold the ring. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "plan/error_bound.h"
 
 #define BITS 11
 
@@ -247,3 +248,7 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
 }
 
 double sparse_error(const sparse_shape *shape) { return hypot(shape->rounding, shape->noise); }
+
+bool sparse_is_accurate(const stn_task *task, const sparse_shape *shape, double part) {
+    return (double)task->snapshots * sparse_error(shape) <= part * stn_error_bound(task);
+}

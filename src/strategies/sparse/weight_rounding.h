@@ -48,6 +48,8 @@ static inline double sparse_square(double complex z) { return creal(z) * creal(z
 static inline size_t sparse_frequencies_count(const sparse_frequencies along[3]) {
     return (size_t)along[0].count * (size_t)along[1].count * (size_t)along[2].count;
 }
-/* Predicted relative L2 error of all steps. */
+/* Predicted relative L2 error of all steps between two snapshots, or of a run without them. */
 double sparse_error(const sparse_shape *shape);
+/* Whether the error of all snapshots is at most this part of the task's error bound. */
+bool sparse_is_accurate(const stn_task *task, const sparse_shape *shape, double part);
 #endif

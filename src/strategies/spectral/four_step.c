@@ -168,12 +168,18 @@ static double cost_of(const line *line, const side *columns, int r, const side *
     return (double)windows * (double)length * (2 * columns->penalty[r] + rows->penalty[w]);
 }
 
-/* An upper bound of the least cost, from the shortest columns that hold the line in one window. */
+/* An upper bound of the least cost, from the shortest columns that hold the line in one window, and
+ * from the fastest columns. */
 static double cost_at_most(const line *line, const side *columns, const side *rows, int64_t longest) {
     const double all = (double)line->n + (double)line->reach[0] + (double)line->reach[1];
     double least = INFINITY;
+    int fastest = 0;
     spectral_four_step_choice unused;
+    for (int r = 1; r < columns->count; r++)
+        if (columns->penalty[r] < columns->penalty[fastest]) fastest = r;
     for (int w = 0; w < rows->count; w++) {
+        if (columns->count && (int64_t)columns->points[fastest] * rows->points[w] <= longest)
+            least = fmin(least, cost_of(line, columns, fastest, rows, w, &unused));
         int r = 0, end = columns->count;
         while (r < end) {
             const int middle = (r + end) / 2;

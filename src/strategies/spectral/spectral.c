@@ -24,10 +24,9 @@
 #include "strategies/spectral/spectral_passes.h"
 #include "strategies/table.h"
 
-/* The values of a four-step candidate, and whether it is one. */
-STN_CANDIDATE_READER(spectral_four_step_choice, four_step_of)
+/* A candidate's parameters: a spectral_four_step_choice if is_four_step, else a spectral_choice. */
 static bool is_four_step(const stn_candidate *candidate) { return candidate->values[0] == SPECTRAL_FOUR_STEP; }
-
+STN_CANDIDATE_READER(spectral_four_step_choice, four_step_of)
 STN_CANDIDATE_READER(spectral_choice, choice_of)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -161,7 +160,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     char reason[160];
     if (spectral_four_step_for(task, machine)) return four_step_candidates(task, machine, list, most);
     if (!most) return 0;
-    /* Axes that are too long may be served by tiles. */
+    /* Axes that are too long for one transform may be divided into tiles. */
     if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) {
         if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
         spectral_choose_kept(task, &choice);
@@ -183,14 +182,16 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const spectral_choice plain = tiles ? others[0] : choice;
     if (tiles) others[0] = spectral_more_blocks(task, machine, &plain);
-    const bool early = tiles && clearly_faster(task, machine, &others[0], &first);
-    if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
+    /* The best tiles are among the candidates that the estimate chooses from only if they are
+     * clearly faster; otherwise they are only measured, as all others are. */
+    const bool tiles_estimated = tiles && clearly_faster(task, machine, &others[0], &first);
+    if (tiles_estimated) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
-    size_t more = tiles + variants_except(task, machine, early ? &plain : &choice, early ? &others[0] : &first,
-                                          others + tiles, OTHERS - tiles);
+    size_t more = tiles + variants_except(task, machine, tiles_estimated ? &plain : &choice,
+                                          tiles_estimated ? &others[0] : &first, others + tiles, OTHERS - tiles);
     for (size_t i = 0; i < slab_count; i++) others[more++] = slabs[i];
     if (parts) more += part_variants(task, machine, &whole, choice.parts, others + more);
-    if (early) memmove(others, others + 1, --more * sizeof *others);
+    if (tiles_estimated) memmove(others, others + 1, --more * sizeof *others);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return count + more;
@@ -224,31 +225,32 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
     spectral_choice now, *then = &state->shape.choice;
     char reason[160];
-    bool further = false;
+    bool reaches_further = false;
     if (!spectral_tiled(then) && !spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s", reason);
     if (spectral_in_parts(then)) {
-        further = !spectral_parts_serve(&plan->task, then);
+        reaches_further = !spectral_parts_serve(&plan->task, then);
         now.length[1] = now.kept[1] = now.with_points[1] = then->length[1], now.before[1] = then->before[1];
     }
     if (spectral_tiled(then)) {
-        further = !spectral_tiles_serve(&plan->task, then);
+        reaches_further = !spectral_tiles_serve(&plan->task, then);
         now = *then;
         now.kept[2] = now.with_points[2] = now.length[2] / 2 + 1;
     }
     spectral_choose_kept(&plan->task, &now);
     for (int axis = 0; axis < 3; axis++)
-        if (further || now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
+        if (reaches_further || now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
             now.kept[axis] > then->kept[axis] || now.with_points[axis] > then->with_points[axis])
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "spectral cannot take these weights: after all steps they reach further along axis %d, in "
                             "space or in frequency, than those that the plan was made for",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
-    /* Whether there is room for the taps' line next to a column. */
+    /* With `taps`, a line of taps is in shared memory next to each column. */
     if (form.taps != state->shape.symbol.taps)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "spectral cannot take these weights: their symbol needs another way of evaluation");
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "spectral cannot take these weights: their symbol must be evaluated in another way than before");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));

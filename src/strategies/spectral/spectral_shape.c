@@ -21,7 +21,7 @@ static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of up to four blocks. */
+enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of two blocks. */
 /* Cost of a line per point. ARITHMETIC is the fraction of the time that arithmetic takes for a
  * power of two, 8 instructions for each factor 4. (10584 = 2^3 3^3 7^2 points instead of 10240 take
  * 1.2 times as long with 1.07 times as many points.) */
@@ -34,6 +34,9 @@ static double column_cost(int64_t length) {
     const bool good = stn_shared_fft_is_smooth(length) && (length <= MAY_SHARE || length % 4 == 0);
     return good ? cost_of(length, length) : INFINITY;
 }
+/* Of a column in a cluster of four blocks: each block has a fourth of the first stage's butterflies
+ * and, after it, a fourth of the points. */
+static double divided_column_cost(int64_t length) { return length % 16 == 0 ? column_cost(length) : INFINITY; }
 static double row_cost(int64_t length) {
     return length % 2 == 0 && stn_shared_fft_is_smooth(length / 2) ? cost_of(length, length / 2) : INFINITY;
 }
@@ -74,13 +77,16 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     const stn_task run = stn_task_whole_run(task);
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     int shown = axis - (3 - task->rank);
-    int64_t most = stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block) *
-                   (axis == 2 ? 2 : shares_of(machine));
-    double (*cost)(int64_t) = axis == 2 ? row_cost : column_cost;
+    const int64_t block = stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
+    const int64_t most = block * (axis == 2 ? 2 : shares_of(machine));
+    const bool longer = axis < 2 && task->n[axis] > 2 * block;
+    double (*cost)(int64_t) = axis == 2 ? row_cost : longer ? divided_column_cost : column_cost;
     stn_reach reach = {{0, 0}, {0, 0}};
     int64_t period = stn_extension_period(&e);
     if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
-    if (task->n[axis] > most || !stn_extension_fit(&e, &reach, cost, most)) {
+    bool fits = stn_extension_fit(&e, &reach, cost, longer ? most : stn_min(most, 2 * block));
+    if (!fits && !longer && axis < 2 && task->n[axis] <= most) fits = stn_extension_fit(&e, &reach, divided_column_cost, most);
+    if (task->n[axis] > most || !fits) {
         snprintf(
             reason, size,
             "axis %d plus the reach of its taps over all steps is longer than the %lld points that shared memory holds",

@@ -11,7 +11,8 @@
 #include "strategies/spectral/spectral_shape.h"
 
 enum { LEAST_STEP = 16, MOST_TILES = 4096, MOST_POINTS = 1 << 29 };
-#define PIECE 128 /* Bytes of a row of the spectrum that a block of columns reads together. */
+#define LEAST_COST 0.85 /* Of a point without the arithmetic of its transform. */
+#define PIECE 128       /* Bytes of a row of the spectrum that a block of columns reads together. */
 
 /* Factor (estimated) of a pass's time if few blocks fit on a multiprocessor, so that the loads of
  * one overlap with the arithmetic of few others. */
@@ -57,6 +58,9 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
     for (; tiles <= MOST_TILES; tiles++) {
         const int64_t own = stn_round_up(stn_div_up(n, tiles), needs->unit);
         if (tiles > 1 && (own < LEAST_STEP || own < (low + high) / 2)) break;
+        /* A lower bound of the cost, which only grows with the number of tiles; the margin is for
+         * rounding errors. */
+        if (LEAST_COST * (1 - 1e-9) * (double)(low + own + high) / (double)own >= lowest) break;
         if (low + own + high > (int64_t)most / 4) continue; /* A point takes at least 4 bytes. */
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
@@ -68,8 +72,8 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
         if (!needs->row && !finds) continue;
         const int64_t stored = needs->row ? 2 * stn_round_up(points / 2 + 1, 8) : points;
         const double each = (double)(stn_div_up(n, own) * stored) / (double)n * occupancy_factor(total, bytes);
-        if (0.85 * each >= lowest) continue;
-        const double cost = each * (0.85 + 0.005 * stn_shared_fft_work(needs->row ? points / 2 : points));
+        if (LEAST_COST * each >= lowest) continue;
+        const double cost = each * (LEAST_COST + 0.005 * stn_shared_fft_work(needs->row ? points / 2 : points));
         if (cost < lowest) lowest = cost, *length = (int)points, *before = (int)low, *step = (int)own;
     }
     return lowest;

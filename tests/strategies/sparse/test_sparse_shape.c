@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "plan/error_bound.h"
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_search.h"
 
@@ -24,12 +25,47 @@ static void make_task(const char *name, const size_t extent[3], stn_dtype dtype,
     stn_stencil_destroy(stencil);
 }
 
+/* tf32 has errors of 5.7e-4 after one step of weights of both signs, and larger ones on few points.
+ * Where they exceed the tolerance, elements are split into two parts. */
+Test(sparse_shape, elements_are_split_where_tf32_exceeds_the_tolerance) {
+    static const struct {
+        size_t side;
+        double middle, tolerance;
+        uint64_t steps;
+        bool split;
+    } cases[] = {{3, -1, 5e-4, 2, true},  {3, -1, 1e-2, 2, false}, {500, -1, 5e-4, 1, true},  {500, 1, 5e-4, 1, false},
+                 {4, 1, 1e-3, 200, true}, {500, 1, 1e-4, 1, true}, {500, 1, 1e-2, 200, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const stn_tap taps[3] = {{{-1, 0}, 1.0 / 3}, {{0, 0}, cases[i].middle / 3}, {{1, 0}, 1.0 / 3}};
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil;
+        stn_task task;
+        sparse_shape best[STN_CANDIDATES];
+        cr_assert_eq(stn_stencil_create(2, 3, taps, &stencil, NULL), STN_OK);
+        p.stencil = stencil, p.steps = cases[i].steps, p.dtype = STN_F32, p.tolerance = cases[i].tolerance;
+        p.extent[0] = p.extent[1] = cases[i].side;
+        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+        const size_t count = sparse_search(&task, &machine, INT32_MAX, best, STN_CANDIDATES);
+        size_t within = 0;
+        for (size_t k = 0; k < count; k++) {
+            stn_estimate e = {0};
+            cr_expect_eq(best[k].split, cases[i].split, "case %zu", i);
+            sparse_cost(&task, &machine, &best[k], &e);
+            within += stn_error_is_within_bound(&task, &e);
+            cr_expect_geq(e.seconds, sparse_least_seconds(&task, &machine));
+        }
+        cr_expect_gt(within, 0, "case %zu: no candidate of %zu is within the bound", i, count);
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Our figures for table 1 of the paper: a box of radius 3, one step. */
 Test(sparse_shape, counts_of_a_box) {
     stn_task task;
     sparse_shape shape;
     make_task("box-2d49p", (size_t[3]){4096, 4096, 0}, STN_F16, &task);
-    cr_assert(sparse_fit(&task, &machine, 1, 0, 1, &shape));
+    cr_assert(sparse_fit(&task, &machine, 1, 0, 1, false, &shape));
     sparse_counts counts = sparse_count(&task, &shape);
     cr_expect_eq(counts.compute, 112); /* 7 rows, 16 nonzeros of 32 */
     /* 14 windows of 8 rows for 7 rows of taps and 8 of outputs. */

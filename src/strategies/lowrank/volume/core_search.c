@@ -75,10 +75,7 @@ static bool fill_core(const stn_power *taps, const lowrank_slices *z, const lowr
     for (int l = 0; l < x_factors; l++) {
         for (int i = 0; i < x->count; i++) core->u[l][i] = (double)x->part[order[l]][i];
         for (int k = 0; k < z->rank; k++) {
-            bool any = false;
-            for (int y = 0; y < taps->size[1]; y++)
-                any = any || *stn_power_at(taps, z->pivot[k], y, x->pivot[order[l]]) != 0;
-            if (!any && z->rank * x->rank > 1) continue;
+            if (lowrank_fibre_is_zero(taps, z->pivot[k], x->pivot[order[l]]) && z->rank * x->rank > 1) continue;
             if (core->terms == LOWRANK_CORE_TERMS) return false;
             for (int y = 0; y < taps->size[1]; y++)
                 core->v[core->terms][y] = (double)*stn_power_at(taps, z->pivot[k], y, x->pivot[order[l]]);
@@ -91,8 +88,14 @@ static bool fill_core(const stn_power *taps, const lowrank_slices *z, const lowr
 
 static bool make_sliced(const stn_power *taps, bool outer_first, lowrank_core *core) {
     lowrank_slices z = {0}, x = {0};
-    bool made = lowrank_slices_make(taps, 0, outer_first, &z) && lowrank_slices_make(taps, 2, outer_first, &x) &&
-                fill_core(taps, &z, &x, core);
+    bool made =
+        lowrank_slices_make(taps, 0, outer_first, NULL, &z) && lowrank_slices_make(taps, 2, outer_first, &z, &x);
+    if (made) {
+        lowrank_slices_divide(&z);
+        lowrank_slices_divide(&x);
+        made = fill_core(taps, &z, &x, core);
+    }
+    if (x.terms > LOWRANK_CORE_TERMS) core->terms = LOWRANK_TOO_MANY_TERMS;
     lowrank_slices_clear(&z);
     lowrank_slices_clear(&x);
     return made;
@@ -116,7 +119,7 @@ bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core
         if (taps->size[axis] > SIDE) return false;
     if (!lowrank_lookup(task, STN_SEARCH_CACHE_LOWRANK_CORE, numbers, core, sizeof *core)) {
         memset(core, 0, sizeof *core);
-        if (!make(task, taps, method, core)) core->terms = 0;
+        if (!make(task, taps, method, core) && core->terms > 0) core->terms = 0;
         lowrank_store(task, STN_SEARCH_CACHE_LOWRANK_CORE, numbers, core, sizeof *core);
     }
     return core->terms > 0;

@@ -14,7 +14,9 @@ typedef enum lowrank_core_method {
     LOWRANK_CORE_PAIR,    /* one step's taps are two separable terms: f + 1 terms for f steps */
     LOWRANK_CORE_METHODS
 } lowrank_core_method;
+#define LOWRANK_TOO_MANY_TERMS (-1)
 /* False if this way finds no core that is exact to rounding and small enough; *core is undefined
- * then. `taps` holds the task's fused taps. */
+ * then, but for `terms`: LOWRANK_TOO_MANY_TERMS if its vectors need more than LOWRANK_CORE_TERMS.
+ * `taps` holds the task's fused taps. */
 bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core);
 #endif

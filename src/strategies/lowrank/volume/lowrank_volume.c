@@ -164,18 +164,21 @@ typedef struct search {
     size_t count, most; /* at most MOST_CANDIDATES */
     double seconds[MOST_CANDIDATES];
     lowrank_volume_shape last; /* of the last f with a core; more steps take no fewer products */
+    bool crowded;              /* see lowrank_volume_fit; more steps need no fewer terms */
 } search;
 
-/* Whether f steps could be among the best with the last shape's products and without faces: a cheap
- * lower bound. */
-static bool can_win(const search *s, int fused) {
+/* Whether f steps could be among the best, and within the time limit, with the last shape's
+ * products and without faces: a cheap lower bound. */
+typedef enum outlook { CAN_WIN, TOO_SLOW, OVER_LIMIT } outlook;
+static outlook outlook_of(const search *s, int fused) {
     lowrank_volume_shape bare = s->last;
     stn_estimate e;
-    if (s->count < s->most) return true;
+    if (!bare.fused || (s->count < s->most && !(s->machine->time_limit > 0))) return CAN_WIN;
     bare.fused = fused;
     bare.extended = 1;
     lowrank_volume_cost(s->task, s->machine, &bare, &e);
-    return e.seconds < s->seconds[s->count - 1];
+    if (s->count == s->most && !(e.seconds < s->seconds[s->count - 1])) return TOO_SLOW;
+    return stn_exceeds_time_limit(s->machine, e.seconds) ? OVER_LIMIT : CAN_WIN;
 }
 
 static void insert_candidate(search *s, const lowrank_volume_shape *shape) {
@@ -193,6 +196,12 @@ static bool too_long(const stn_task *task, int fused) {
     return false;
 }
 
+static bool fuse(const stn_task *task, stn_power *taps, int fused) {
+    while (taps->fused < fused)
+        if (stn_power_fuse(task, taps, NULL) != STN_OK) return false;
+    return true;
+}
+
 /* Finds candidates with at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_volume_shapes(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
                                  size_t most, size_t enough) {
@@ -204,11 +213,13 @@ static size_t find_volume_shapes(const stn_task *task, const stn_machine *machin
     for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
         int64_t low[3], high[3];
         if (too_long(task, fused) || !stn_faces_interior(task, fused, low, high)) break;
-        if (fused > 1 && stn_power_fuse(task, &taps, NULL) != STN_OK) break;
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;
-        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &core, &s.last)) {
+        const outlook outlook = outlook_of(&s, fused);
+        if (outlook == OVER_LIMIT) continue; /* more steps may be within it */
+        if (outlook == CAN_WIN && !fuse(task, &taps, fused)) break;
+        if (outlook == CAN_WIN && lowrank_volume_fit(task, machine, &taps, 0, &s.crowded, &core, &s.last)) {
             insert_candidate(&s, &s.last);
             failures = 0;
         } else if (++failures == MOST_FAILURES)
@@ -237,7 +248,8 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
     if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
     while (taps.fused < usual.fused && stn_power_fuse(task, &taps, NULL) == STN_OK) continue;
     for (int form = 1; form <= lowrank_volume_forms() && taps.fused == usual.fused && count < most; form++) {
-        if (!lowrank_volume_fit(task, machine, &taps, form, &core, &shape)) continue;
+        bool crowded = false;
+        if (!lowrank_volume_fit(task, machine, &taps, form, &crowded, &core, &shape)) continue;
         shape.form = 0;
         /* Candidates are compared by their stored values. */
         /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
@@ -288,9 +300,10 @@ static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int 
                                 stn_error *error) {
     const stn_task *task = &plan->task;
     lowrank_core core;
+    bool crowded = false;
     while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
-    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &core, &to->shape)) &&
-        !lowrank_volume_fit(task, &plan->machine, taps, 0, &core, &to->shape))
+    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &crowded, &core, &to->shape)) &&
+        !lowrank_volume_fit(task, &plan->machine, taps, 0, &crowded, &core, &to->shape))
         return fail_terms(fused, error);
     to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     put_values(task, taps, &core, to->shape.passes, to->values);

@@ -142,8 +142,13 @@ bool lowrank_pair_make(const stn_task *task, const stn_power *taps, lowrank_core
     lowrank_slices z = {0}, x = {0};
     term pair[2];
     if (stn_power_make(task, &one, NULL) != STN_OK) return false;
-    bool made = lowrank_slices_make(&one, 0, false, &z) && lowrank_slices_make(&one, 2, false, &x) && z.rank == 2 &&
-                x.rank == 2 && split_pair(&one, &z, &x, pair);
+    bool made = lowrank_slices_make(&one, 0, false, NULL, &z) && lowrank_slices_make(&one, 2, false, NULL, &x) &&
+                z.rank == 2 && x.rank == 2;
+    if (made) {
+        lowrank_slices_divide(&z);
+        lowrank_slices_divide(&x);
+        made = split_pair(&one, &z, &x, pair);
+    }
     if (made) fill_powers(&one, taps, pair, core);
     lowrank_slices_clear(&z);
     lowrank_slices_clear(&x);

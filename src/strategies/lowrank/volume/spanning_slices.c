@@ -57,11 +57,25 @@ static int same_pivot(const lowrank_slices *s, int i) {
     return -1;
 }
 
+bool lowrank_fibre_is_zero(const stn_power *taps, int z, int x) {
+    for (int y = 0; y < taps->size[1]; y++)
+        if (*stn_power_at(taps, z, y, x) != 0) return false;
+    return true;
+}
+
+/* Counts the core's terms that pivot number k adds: fibres of the taps that are not zero, where it
+ * crosses the pivots along z. */
+static void count_terms(const stn_power *taps, const lowrank_slices *along_z, int k, lowrank_slices *s) {
+    for (int i = 0; along_z && i < along_z->rank; i++)
+        s->terms += !lowrank_fibre_is_zero(taps, along_z->pivot[i], s->pivot[k]);
+}
+
 /* Adds slice i to the pivots if its residual exceeds `least`. */
 static void take_pivot(lowrank_slices *s, int i, long double least) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + s->rank * s->length;
+    long double *const along = s->dropped[i].along, *rest = s->q + s->rank * s->length;
     if (same_pivot(s, i) >= 0) return;
     long double left = residual_of(s, i, rest, along);
+    s->dropped[i].of = s->rank;
     if (left <= least) return;
     for (int j = 0; j < s->length; j++) rest[j] /= left;
     for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
@@ -70,17 +84,20 @@ static void take_pivot(lowrank_slices *s, int i, long double least) {
 }
 
 /* Adds slices from the outermost inwards. */
-static void find_outer(lowrank_slices *s, int low, long double least) {
+static void find_outer(const stn_power *taps, const lowrank_slices *along_z, lowrank_slices *s, int low,
+                       long double least) {
     for (int reach = s->count; reach >= 0; reach--)
-        for (int side = reach ? 1 : -1; side >= -1; side -= 2) {
-            int i = low + side * reach;
+        for (int side = reach ? 1 : -1; side >= -1 && s->terms <= LOWRANK_CORE_TERMS; side -= 2) {
+            const int i = low + side * reach, before = s->rank;
             if (i >= 0 && i < s->count) take_pivot(s, i, least);
+            if (s->rank > before) count_terms(taps, along_z, before, s);
         }
 }
 
 /* Adds the slice with the largest residual first. `left` holds the residuals of all slices,
  * accurate enough to choose by. */
-static void find_largest(lowrank_slices *s, long double *left, long double least) {
+static void find_largest(const stn_power *taps, const lowrank_slices *along_z, lowrank_slices *s, long double *left,
+                         long double least) {
     memcpy(left, s->slice, (size_t)s->count * (size_t)s->length * sizeof *left);
     for (int turn = 0; turn < s->count; turn++) {
         int best = -1, before = s->rank;
@@ -91,6 +108,8 @@ static void find_largest(lowrank_slices *s, long double *left, long double least
         }
         if (best >= 0) take_pivot(s, best, least);
         if (s->rank == before) return;
+        count_terms(taps, along_z, before, s);
+        if (s->terms > LOWRANK_CORE_TERMS) return;
         const long double *q = s->q + before * s->length;
         for (int i = 0; i < s->count; i++) {
             long double *rest = left + i * s->length, part = dot(rest, q, s->length);
@@ -99,11 +118,13 @@ static void find_largest(lowrank_slices *s, long double *left, long double least
     }
 }
 
-static void find_pivots(lowrank_slices *s, bool outer_first, int low, long double least) {
+static void find_pivots(const stn_power *taps, const lowrank_slices *along_z, bool outer_first, int low,
+                        lowrank_slices *s) {
+    const long double least = INDEPENDENT * sqrtl(dot(s->slice, s->slice, s->count * s->length));
     if (outer_first)
-        find_outer(s, low, least);
+        find_outer(taps, along_z, s, low, least);
     else
-        find_largest(s, s->q + (size_t)(s->count + 1) * (size_t)s->length, least);
+        find_largest(taps, along_z, s, s->q + (size_t)(s->count + 1) * (size_t)s->length, least);
     if (s->rank) return;
     s->pivot[s->rank++] = low; /* all slices are zero */
     memset(s->q, 0, (size_t)s->length * sizeof *s->q);
@@ -112,15 +133,16 @@ static void find_pivots(lowrank_slices *s, bool outer_first, int low, long doubl
 
 /* Writes every slice as a combination of the pivots. A slice equal to a pivot gets coefficient 1
  * exactly; coefficients of the size of rounding are dropped. */
-static void find_parts(lowrank_slices *s) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
+void lowrank_slices_divide(lowrank_slices *s) {
+    long double *rest = s->q + (size_t)s->count * (size_t)s->length;
     for (int i = 0; i < s->count; i++) {
+        long double *const along = s->dropped[i].along;
         int same = same_pivot(s, i);
         if (same >= 0) {
             s->part[same][i] = 1;
             continue;
         }
-        residual_of(s, i, rest, along);
+        if (s->dropped[i].of != s->rank) residual_of(s, i, rest, along);
         for (int k = s->rank - 1; k >= 0; k--) {
             long double value = along[k];
             for (int j = k + 1; j < s->rank; j++) value -= s->upper[k][j] * s->part[j][i];
@@ -131,13 +153,11 @@ static void find_parts(lowrank_slices *s) {
     }
 }
 
-bool lowrank_slices_make(const stn_power *taps, int axis, bool outer_first, lowrank_slices *slices) {
+bool lowrank_slices_make(const stn_power *taps, int axis, bool outer_first, const lowrank_slices *along_z,
+                         lowrank_slices *slices) {
     if (!cut_slices(taps, axis, slices)) return false;
-    int count = slices->count * slices->length;
-    long double least = INDEPENDENT * sqrtl(dot(slices->slice, slices->slice, count));
-    find_pivots(slices, outer_first, taps->low[axis], least);
-    find_parts(slices);
-    return true;
+    find_pivots(taps, along_z, outer_first, taps->low[axis], slices);
+    return slices->terms <= LOWRANK_CORE_TERMS;
 }
 
 void lowrank_slices_clear(lowrank_slices *slices) {

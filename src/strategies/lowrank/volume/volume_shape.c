@@ -265,12 +265,15 @@ static int passes_of(const stn_task *task, const lowrank_core *core, int launche
 }
 
 bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                        lowrank_core *core, lowrank_volume_shape *shape) {
+                        bool *crowded, lowrank_core *core, lowrank_volume_shape *shape) {
     lowrank_core tried;
     stn_estimate best = {.seconds = INFINITY}, cost;
-    for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
+    for (int method = *crowded ? LOWRANK_CORE_PAIR : 0; method < LOWRANK_CORE_METHODS; method++) {
         if (method == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
-        if (!lowrank_core_make(task, taps, (lowrank_core_method)method, &tried)) continue;
+        if (!lowrank_core_make(task, taps, (lowrank_core_method)method, &tried)) {
+            if (method == LOWRANK_CORE_LARGEST) *crowded = tried.terms == LOWRANK_TOO_MANY_TERMS;
+            continue;
+        }
         lowrank_volume_shape b = {
             .fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
         b.extended = stn_task_has_extension(task);

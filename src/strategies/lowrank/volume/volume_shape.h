@@ -26,9 +26,11 @@ typedef struct lowrank_volume_shape {
 } lowrank_volume_shape;
 
 /* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms,
- * or of the default form (0); false if the kernel can take none. */
+ * or of the default form (0); false if the kernel can take none. crowded: in and out, whether cores
+ * of spanning slices have too many terms, with these or with fewer fused steps; they are not tried
+ * again then. */
 bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                        lowrank_core *core, lowrank_volume_shape *shape);
+                        bool *crowded, lowrank_core *core, lowrank_volume_shape *shape);
 int lowrank_volume_forms(void);
 void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *shape,
                          stn_estimate *estimate);

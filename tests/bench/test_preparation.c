@@ -1,0 +1,87 @@
+/* Plans of random problems, drawn as stentor-plans draws them, for GPUs that need not be there:
+ * the choice, each strategy by name, and the candidates that MEASURE times are prepared up to their
+ * kernels, by an NVRTC that compiles nothing (compile/fake_nvrtc.c). No preparation may fail or end
+ * the process; large grids, which tests that compute must avoid, are the most of them.
+ *
+ *     test_preparation [SEED [FIRST [COUNT]]]
+ *
+ * SEED is STENTOR_TEST_SEED, or else the time. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../bench/drawn_problem.h"
+#include "plan/plan.h"
+#include "plan/strategy.h"
+#include "tune/tuner.h"
+
+enum { MOST_STRATEGIES = 16, PROBLEMS = 120 };
+
+static stn_status make(stn_context *context, const drawn_problem *p, const char *strategy, bool estimate_only,
+                       stn_plan **plan, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy, options.estimate_only = estimate_only;
+    options.deterministic = options.no_auto_workspace = 1;
+    return stn_plan_create(context, &p->r.problem, &options, plan, error);
+}
+
+/* Prepares the plans of a problem; returns how many failed. */
+static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch) {
+    const stn_strategy *strategy[MOST_STRATEGIES];
+    stn_plan *estimated = NULL;
+    stn_error error = {0};
+    int count = 0, failed = 0;
+    if (make(context, p, NULL, true, &estimated, &error) != STN_OK) {
+        printf("not ok %s on %s: %s\n", p->label, arch, error.message);
+        return 1;
+    }
+    stn_plan_rank(estimated, NULL, STN_CANDIDATES);
+    for (size_t i = 0; i < estimated->ranked && estimated->ranking[i].applies; i++) {
+        bool has = count == MOST_STRATEGIES;
+        for (int k = 0; k < count; k++) has = has || strategy[k] == estimated->ranking[i].strategy;
+        if (!has) strategy[count++] = estimated->ranking[i].strategy;
+    }
+    for (int k = 0; k < count; k++) {
+        stn_plan *plan = NULL;
+        if (make(context, p, k ? strategy[k]->name : NULL, false, &plan, &error) != STN_OK) {
+            printf("not ok %s on %s: %s: %s\n", p->label, arch, strategy[k]->name, error.message);
+            failed++;
+        }
+        stn_plan_destroy(plan);
+    }
+    tune_compile(estimated, NULL, &(tune_request){.seconds = 1, .without_wisdom = true});
+    stn_plan_destroy(estimated);
+    return failed;
+}
+
+int main(int count, char **values) {
+    static const char *const archs[] = {"sm_80", "sm_90", "sm_120"};
+    const char *const given = getenv("STENTOR_TEST_SEED");
+    const uint64_t seed = count > 1 ? strtoull(values[1], NULL, 10)
+                          : given   ? strtoull(given, NULL, 10)
+                                    : (uint64_t)time(NULL);
+    const uint64_t first = count > 2 ? strtoull(values[2], NULL, 10) : 0;
+    const uint64_t problems = count > 3 ? strtoull(values[3], NULL, 10) : PROBLEMS;
+    int failed = 0, prepared = 0;
+    printf("# seed %" PRIu64 "\n", seed);
+    for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
+        const stn_context_options options = {.arch = archs[a], .cache_dir = ":memory:", .threads = 1};
+        stn_context *context = NULL;
+        stn_error error = {0};
+        if (stn_context_create(&options, &context, &error) != STN_OK) {
+            printf("not ok a context for %s: %s\n", archs[a], error.message);
+            return 1;
+        }
+        for (uint64_t i = first; i < first + problems; i++) {
+            drawn_problem p = {0};
+            fflush(stdout); /* A process that ends here leaves the name of the problem before. */
+            if (!drawn_problem_make(seed, i, false, &p)) continue;
+            failed += prepare_all(context, &p, archs[a]), prepared++;
+            drawn_problem_clear(&p);
+        }
+        stn_context_destroy(context);
+    }
+    printf("# %d problems prepared, %d plans failed\n", prepared, failed);
+    return failed || !prepared;
+}
