@@ -16,7 +16,8 @@ enum { COUNTS = sizeof counts / sizeof *counts, MANY = 20 };
 /* Seconds of a plan with its executions. */
 typedef struct times {
     double plan;
-    double choose, load;  /* of that: choosing, in a context of its own; loading kernels */
+    double choose;        /* alone, in a context of its own */
+    double load;          /* the part of `plan` that loads kernels */
     size_t kernels;       /* that were loaded */
     double first;         /* one execution, synchronised */
     double many;          /* MANY executions, enqueued; NaN: they would take too long */
