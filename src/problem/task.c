@@ -89,8 +89,7 @@ static bool is_box_mirrored(const stn_task *task, int axis, size_t size, size_t 
 
 bool stn_task_is_symmetric(const stn_task *task, int axis) {
     size_t size[3], stride[3];
-    if (is_whole_box(task, size, stride))
-        return is_box_mirrored(task, axis, size[axis], stride[axis]);
+    if (is_whole_box(task, size, stride)) return is_box_mirrored(task, axis, size[axis], stride[axis]);
     for (size_t k = 0; k < task->ntaps; k++) {
         stn_tap opposite = task->taps[k];
         opposite.offset[axis] = -opposite.offset[axis];

@@ -85,7 +85,8 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     int64_t period = stn_extension_period(&e);
     if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
     bool fits = stn_extension_fit(&e, &reach, cost, longer ? most : stn_min(most, 2 * block));
-    if (!fits && !longer && axis < 2 && task->n[axis] <= most) fits = stn_extension_fit(&e, &reach, divided_column_cost, most);
+    if (!fits && !longer && axis < 2 && task->n[axis] <= most)
+        fits = stn_extension_fit(&e, &reach, divided_column_cost, most);
     if (task->n[axis] > most || !fits) {
         snprintf(
             reason, size,
