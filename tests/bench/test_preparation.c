@@ -26,13 +26,17 @@ static stn_status make(stn_context *context, const drawn_problem *p, const char 
     return stn_plan_create(context, &p->r.problem, &options, plan, error);
 }
 
-/* Prepares the plans of a problem; returns how many failed. */
-static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch) {
+/* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since its
+ * taps reach beyond a short axis. */
+static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch, bool *refused) {
     const stn_strategy *strategy[MOST_STRATEGIES];
     stn_plan *estimated = NULL;
     stn_error error = {0};
     int count = 0, failed = 0;
-    if (make(context, p, NULL, true, &estimated, &error) != STN_OK) {
+    const stn_status status = make(context, p, NULL, true, &estimated, &error);
+    *refused = status == STN_ERROR_UNSUPPORTED;
+    if (*refused) return 0;
+    if (status != STN_OK) {
         printf("not ok %s on %s: %s\n", p->label, arch, error.message);
         return 1;
     }
@@ -63,7 +67,7 @@ int main(int count, char **values) {
                                     : (uint64_t)time(NULL);
     const uint64_t first = count > 2 ? strtoull(values[2], NULL, 10) : 0;
     const uint64_t problems = count > 3 ? strtoull(values[3], NULL, 10) : PROBLEMS;
-    int failed = 0, prepared = 0;
+    int failed = 0, drawn = 0, refusals = 0;
     printf("# seed %" PRIu64 "\n", seed);
     for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
         const stn_context_options options = {.arch = archs[a], .cache_dir = ":memory:", .threads = 1};
@@ -77,11 +81,12 @@ int main(int count, char **values) {
             drawn_problem p = {0};
             fflush(stdout); /* A process that ends here leaves the name of the problem before. */
             if (!drawn_problem_make(seed, i, false, &p)) continue;
-            failed += prepare_all(context, &p, archs[a]), prepared++;
+            bool refused;
+            failed += prepare_all(context, &p, archs[a], &refused), drawn++, refusals += refused;
             drawn_problem_clear(&p);
         }
         stn_context_destroy(context);
     }
-    printf("# %d problems prepared, %d plans failed\n", prepared, failed);
-    return failed || !prepared;
+    printf("# %d problems, %d of them refused, %d plans failed\n", drawn, refusals, failed);
+    return failed || 10 * refusals > drawn || !drawn;
 }
