@@ -1,8 +1,9 @@
 /* The generic kernels: see generic_kernels.h. */
 #include "cli/generic_kernels.h"
 
-#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -43,18 +44,32 @@ static stn_status record_arch(stn_pack_writer *writer, const char *arch, const c
     return status;
 }
 
+static int sm_of(const char *arch) {
+    int sm = 0;
+    (void)sscanf(arch, "sm_%d", &sm);
+    return sm;
+}
+static int compare_archs(const void *a, const void *b) {
+    return sm_of(*(const char *const *)a) - sm_of(*(const char *const *)b);
+}
+
 stn_status cli_record_embedded_kernels(stn_pack_writer *writer, const char *const *archs, size_t count,
                                        const char *cache_dir, stn_error *error) {
     stn_status failed = STN_OK;
-    int oldest = INT_MAX;
+    bool has_ptx = false;
+    const char **sorted = malloc(count * sizeof *sorted);
+    if (!sorted) return stn_fail_memory(error, "the architectures", count * sizeof *sorted);
+    memcpy(sorted, archs, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_archs);
     for (size_t i = 0; i < count; i++) {
-        int sm;
-        if (sscanf(archs[i], "sm_%d", &sm) == 1 && sm < oldest) oldest = sm;
+        /* The PTX is that of the oldest architecture that NVRTC compiles for. */
+        if (!has_ptx) stn_pack_writer_keep_ptx(writer, sm_of(sorted[i]));
+        const stn_status status = record_arch(writer, sorted[i], cache_dir, error);
+        if (status == STN_OK)
+            has_ptx = true;
+        else
+            failed = status;
     }
-    stn_pack_writer_keep_ptx(writer, oldest);
-    for (size_t i = 0; i < count; i++) {
-        const stn_status status = record_arch(writer, archs[i], cache_dir, error);
-        if (status != STN_OK) failed = status;
-    }
+    free(sorted);
     return failed;
 }

@@ -250,5 +250,6 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
 double sparse_error(const sparse_shape *shape) { return hypot(shape->rounding, shape->noise); }
 
 bool sparse_is_accurate(const stn_task *task, const sparse_shape *shape, double part) {
-    return (double)task->snapshots * sparse_error(shape) <= part * stn_error_bound(task);
+    const stn_task all = stn_task_whole_run(task);
+    return (double)task->snapshots * sparse_error(shape) <= part * stn_error_bound(&all);
 }

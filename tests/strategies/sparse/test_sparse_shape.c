@@ -5,6 +5,7 @@
 #include "plan/error_bound.h"
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_search.h"
+#include "strategies/sparse/weight_rounding.h"
 
 static const stn_machine machine = {.is_device = true,
                                     .sm = 90,
@@ -88,6 +89,31 @@ Test(sparse_shape, rows_of_a_star) {
     }
     cr_expect_eq(rows.all, 13);
     stn_task_clear(&task);
+}
+
+/* Shapes of all snapshots are judged by the error bound of the whole run, as the ranking is: the
+ * cheapest accurate one is that of a run as long as the distance of snapshots. */
+Test(sparse_shape, snapshots_are_judged_by_the_bound_of_the_run) {
+    int fused[2], terms[2];
+    for (int with = 0; with < 2; with++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil;
+        stn_task task;
+        sparse_shape best[STN_CANDIDATES];
+        cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, NULL), STN_OK);
+        p.stencil = stencil, p.steps = with ? 32 : 8, p.every = with ? 8 : 0, p.dtype = STN_F16;
+        p.extent[0] = p.extent[1] = 5121;
+        for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+        cr_assert_gt(sparse_search(&task, &machine, INT32_MAX, best, STN_CANDIDATES), 0);
+        fused[with] = 0;
+        for (int k = 0; k < STN_CANDIDATES && !fused[with]; k++)
+            if (sparse_is_accurate(&task, &best[k], 1)) fused[with] = best[k].fused, terms[with] = best[k].terms;
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+    cr_expect_eq(fused[1], fused[0]);
+    cr_expect_eq(terms[1], terms[0], "%d terms instead of %d", terms[1], terms[0]);
 }
 
 /* Candidates fit the machine, have a cost and a predicted error; the cheapest comes first. */

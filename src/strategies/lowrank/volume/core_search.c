@@ -115,6 +115,7 @@ static bool make(const stn_task *task, const stn_power *taps, lowrank_core_metho
 
 bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
     const double numbers[LOWRANK_KEY_NUMBERS] = {method, taps->fused, task->dtype};
+    core->terms = 0; /* callers look at it after a failure */
     for (int axis = 0; axis < 3; axis++)
         if (taps->size[axis] > SIDE) return false;
     if (!lowrank_lookup(task, STN_SEARCH_CACHE_LOWRANK_CORE, numbers, core, sizeof *core)) {
