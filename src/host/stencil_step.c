@@ -424,12 +424,12 @@ int stn_step_pairing(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Number of rows that the taps of a tile read. */
-static int64_t rows_read(const stn_task *task) {
+/* Number of rows that the taps of a tile of so many rows read. */
+static int64_t rows_read(const stn_task *task, int64_t tile_rows) {
     int64_t rows = 0;
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
         if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
-        rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
+        rows += tile_rows + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
         first = k; /* first tap of the next plane, as taps are sorted */
     }
     return rows;
@@ -495,7 +495,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->pairing = stn_step_pairing(task);
     step->divisor = 1;
     order_lines(step);
-    const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
+    const int64_t rows = stn_max(rows_read(task, stn_min(TILE_ROWS, task->n[1])), 1), reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
     /* The lines of all taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
@@ -562,7 +562,7 @@ static bool place_edges(const stn_step *step, inside_rows *rows) {
     }
     for (size_t k = 0; k < step->lines; k++) rows->distance[k] = position[step->order[k]] * step->line_size;
     const int64_t size = rows->pitch * step->line_size;
-    return size * rows_read(task) <= (int64_t)sizeof((stn_tile *)0)->buffer &&
+    return size * rows_read(task, rows->tile_rows) <= (int64_t)sizeof((stn_tile *)0)->buffer &&
            size * rows->tile_rows <= (int64_t)sizeof((stn_tile *)0)->sums;
 }
 
@@ -570,25 +570,25 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
                              inside_rows *rows) {
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
-    rows->edge[0][0] = live[0];
-    rows->edge[0][1] = live[0] + (low > 0 ? stn_div_up(low, EDGE) * EDGE : 0);
-    rows->edge[1][0] = live[1] - (high > 0 ? stn_div_up(high, EDGE) * EDGE : 0);
-    rows->edge[1][1] = live[1];
-    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points);
-    rows->at_once = rows->joined = false;
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
+    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1), step->block_points);
+    rows->at_once = rows->joined = false;
     rows->pitch = 0;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
-    rows->joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
+    rows->joined = !is_dense && box->end[2] - box->begin[2] == n &&
                    TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
     if (rows->joined) {
         rows->most = JOINED_BYTES / step->line_size;
-        rows->tile_rows = rows->most / n;
+        rows->tile_rows = stn_min(rows->most / n, box->end[1] - box->begin[1]);
     }
-    const int64_t least = is_dense ? LEAST_DENSE : LEAST_INSIDE;
-    rows->at_once = rows->joined || (rows->edge[1][0] - rows->edge[0][1] >= least && place_edges(step, rows));
+    const int64_t edge = rows->joined ? 1 : EDGE, least = rows->joined ? 0 : is_dense ? LEAST_DENSE : LEAST_INSIDE;
+    rows->edge[0][0] = live[0];
+    rows->edge[0][1] = live[0] + (low > 0 ? stn_div_up(low, edge) * edge : 0);
+    rows->edge[1][0] = live[1] - (high > 0 ? stn_div_up(high, edge) * edge : 0);
+    rows->edge[1][1] = live[1];
+    rows->at_once = (rows->edge[1][0] - rows->edge[0][1] >= least && place_edges(step, rows));
 }
 
 static bool is_inside(const stn_tile *tile) {
@@ -657,6 +657,16 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside, const stn_d
         }
 }
 
+/* The number of rows of the tile that begins at row i1. Rows whose taps reach past a side are in
+ * other tiles than those that are computed at once. */
+static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, int64_t i1, int64_t end) {
+    const int *reach = step->task->reach[1];
+    const int64_t low = reach[0], high = step->task->n[1] - reach[1];
+    const int64_t rows = i1 >= low && i1 < high ? inside->tile_rows : TILE_ROWS;
+    if (inside->at_once) end = stn_min(end, i1 < low ? low : i1 < high ? high : end);
+    return stn_min(rows, end - i1);
+}
+
 /* Copies frozen points, and computes the others in tiles. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     int64_t live[3][2];
@@ -680,7 +690,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
         for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_continues(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : stn_min(whole.tile_rows, live[1][1] - i1);
+            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, i1, live[1][1]);
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
