@@ -22,7 +22,6 @@
 #define TILE_ROWS 8
 #define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
-#define EDGE 16                /* the points of an edge of a row are a multiple of this */
 #define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
 #define LEAST_DENSE 256        /* the same for a full box of taps */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
@@ -570,18 +569,17 @@ static size_t plane_of_taps(const stn_task *task, size_t first, int64_t range[2]
 /* Finds where taps read in the buffer. Returns false if the buffers are too small. */
 static bool place_edges(const stn_step *step, inside_rows *rows) {
     const stn_task *task = step->task;
-    int64_t position[2][STN_MAX_LINES] = {{0}}, columns = 0, range[2];
+    int64_t position[2][STN_MAX_LINES], columns = 0, range[2];
     rows->pitch = rows->tile_rows + task->reach[1][0] + task->reach[1][1];
     for (size_t first = 0, end; first < task->ntaps; first = end) {
         end = plane_of_taps(task, first, range);
         for (int side = 0; side < 2; side++) {
             const int64_t points = rows->edge[side][1] - rows->edge[side][0];
-            if (points <= 0) continue;
             for (size_t k = first; k < end; k++) {
                 const int64_t *offset = task->taps[k].offset;
                 position[side][k] = (columns + offset[2] - range[0]) * rows->pitch + task->reach[1][0] + offset[1];
             }
-            columns += points + range[1] - range[0];
+            if (points > 0) columns += points + range[1] - range[0];
         }
     }
     for (size_t k = 0; k < step->lines; k++)
@@ -600,16 +598,16 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
-    rows->joined = !is_dense && ((low <= 0 && high <= 0) || box->end[1] - box->begin[1] > 1) && box->end[2] - box->begin[2] == n &&
+    rows->joined = !is_dense && box->end[2] - box->begin[2] == n &&
                    TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
     if (rows->joined) {
         rows->most = JOINED_BYTES / step->line_size;
         rows->tile_rows = stn_min(rows->most / n, box->end[1] - box->begin[1]);
     }
-    const int64_t edge = rows->joined || is_dense ? 1 : EDGE, least = rows->joined ? 0 : is_dense ? LEAST_DENSE : LEAST_INSIDE;
+    const int64_t least = rows->joined ? 0 : is_dense ? LEAST_DENSE : LEAST_INSIDE;
     rows->edge[0][0] = live[0];
-    rows->edge[0][1] = live[0] + (low > 0 ? stn_div_up(low, edge) * edge : 0);
-    rows->edge[1][0] = live[1] - (high > 0 ? stn_div_up(high, edge) * edge : 0);
+    rows->edge[0][1] = live[0] + stn_max(low, 0);
+    rows->edge[1][0] = live[1] - stn_max(high, 0);
     rows->edge[1][1] = live[1];
     if (rows->edge[1][0] - rows->edge[0][1] < least) return;
     while (!(rows->at_once = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
