@@ -436,7 +436,7 @@ int stn_step_pairing(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Number of rows that the taps of a tile of so many rows read. */
+/* Number of rows that the taps of a tile of `tile_rows` rows read. */
 static int64_t rows_read(const stn_task *task, int64_t tile_rows) {
     int64_t rows = 0;
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
@@ -507,7 +507,8 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->pairing = stn_step_pairing(task);
     step->divisor = 1;
     order_lines(step);
-    const int64_t rows = stn_max(rows_read(task, stn_min(TILE_ROWS, task->n[1])), 1), reach = task->reach[2][0] + task->reach[2][1];
+    const int64_t rows = stn_max(rows_read(task, stn_min(TILE_ROWS, task->n[1])), 1),
+                  reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
     /* The lines of all taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
@@ -593,13 +594,14 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
-    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1), step->block_points);
+    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1),
+                         step->block_points);
     rows->at_once = rows->joined = false;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
-    rows->joined = !is_dense && box->end[2] - box->begin[2] == n &&
-                   TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
+    rows->joined = !is_dense && box->end[2] - box->begin[2] == n && TILE_ROWS * n <= rows->most &&
+                   step->from.stride[1] == n && step->to.stride[1] == n;
     if (rows->joined) {
         rows->most = JOINED_BYTES / step->line_size;
         rows->tile_rows = stn_min(rows->most / n, box->end[1] - box->begin[1]);
