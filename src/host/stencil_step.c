@@ -22,7 +22,6 @@
 #define TILE_ROWS 8
 #define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
-#define EDGE 16                /* the points of an edge of a row are a multiple of this */
 #define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
 #define LEAST_DENSE 256        /* the same for a full box of taps */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
@@ -90,8 +89,21 @@ static void load_line(const stn_step *step, const char *row, int64_t x, int64_t 
         for (int64_t k = 0; k < count; k++) memcpy(to + k * size, row + (x + k) * stride, (size_t)size);
 }
 
+/* Copies one number of the lines' type in each of `rows` rows; strides are in bytes. */
+static void copy_column(int64_t size, const char *from, int64_t from_stride, char *to, int64_t to_stride,
+                        int64_t rows) {
+    if (size == 4)
+        for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 4);
+    else if (size == 8)
+        for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 8);
+    else
+        for (int64_t r = 0; r < rows; r++) to[r * to_stride] = from[r * from_stride];
+}
+
 static void fill_line(const stn_step *step, double value, int64_t count, char *to) {
-    for (int64_t k = 0; k < count; k++) step->kernels->store[step->line](to + k * step->line_size, &value, 1);
+    if (count < 1) return;
+    step->kernels->store[step->line](to, &value, 1);
+    copy_column(step->line_size, to, 0, to + step->line_size, step->line_size, count - 1);
 }
 
 /* memcpy, which is called only if these are not the bytes of one number. */
@@ -424,12 +436,12 @@ int stn_step_pairing(const stn_task *task) {
     return even ? 1 : odd ? -1 : 0;
 }
 
-/* Number of rows that the taps of a tile read. */
-static int64_t rows_read(const stn_task *task) {
+/* Number of rows that the taps of a tile of `tile_rows` rows read. */
+static int64_t rows_read(const stn_task *task, int64_t tile_rows) {
     int64_t rows = 0;
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
         if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
-        rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
+        rows += tile_rows + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
         first = k; /* first tap of the next plane, as taps are sorted */
     }
     return rows;
@@ -495,7 +507,8 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->pairing = stn_step_pairing(task);
     step->divisor = 1;
     order_lines(step);
-    const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
+    const int64_t rows = stn_max(rows_read(task, stn_min(TILE_ROWS, task->n[1])), 1),
+                  reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
     /* The lines of all taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
@@ -525,70 +538,81 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* How rows are computed whose taps are all inside the grid. Lines without copies may have any
+/* How rows are computed whose taps are in rows inside the grid. Lines without copies may have any
  * length, and long ones suit hardware prefetchers: rows are computed at once apart from their
- * edges, and short rows without edges are joined to one line. The points between the live ones of
- * joined rows are then overwritten; they are frozen, and are copied later.
+ * edges, and short rows are joined to one line. The points between the live ones of joined rows are
+ * then overwritten, by edges or by copies of frozen points.
  *
- * The points that taps read of both edges of a tile's rows are copied into the buffer, row after
- * row, so that they are one line: the low edge's, and after them the high edge's. */
+ * Edges are computed along columns: the columns that taps read of both edges of a tile's rows are
+ * copied into the buffer, and each column of an edge is summed as one line. */
 typedef struct inside_rows {
     bool at_once, joined;
-    int64_t edge[2][2];      /* points of a row: the low edge, and the high edge */
-    int64_t most;            /* points that are computed at once */
-    int64_t tile_rows;       /* of a tile */
-    int64_t parts[2], pitch; /* points of each edge's copy, and of both */
-    /* bytes from a point in the buffer to the tap of each line */
-    int64_t distance[STN_MAX_LINES];
+    int64_t edge[2][2]; /* points of a row: the low edge, and the high edge */
+    int64_t most;       /* points that are computed at once */
+    int64_t tile_rows;  /* of a tile */
+    int64_t pitch;      /* points of a column's copy */
+    /* points from the begin of the buffer to the tap of each line at the first point of an edge */
+    int64_t position[2][STN_MAX_LINES];
 } inside_rows;
+
+/* Taps of one plane are neighbours in the list. Returns the end of those of tap `first`, and finds
+ * the range of their offsets along axis 2. */
+static size_t plane_of_taps(const stn_task *task, size_t first, int64_t range[2]) {
+    size_t k = first;
+    range[0] = range[1] = task->taps[first].offset[2];
+    for (; k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]; k++) {
+        range[0] = stn_min(range[0], task->taps[k].offset[2]);
+        range[1] = stn_max(range[1], task->taps[k].offset[2]);
+    }
+    return k;
+}
 
 /* Finds where taps read in the buffer. Returns false if the buffers are too small. */
 static bool place_edges(const stn_step *step, inside_rows *rows) {
     const stn_task *task = step->task;
-    const int64_t reach = task->reach[2][0] + task->reach[2][1];
-    int64_t position[STN_MAX_LINES], row = 0;
-    for (int side = 0; side < 2; side++) {
-        const int64_t points = rows->edge[side][1] - rows->edge[side][0];
-        rows->parts[side] = points > 0 ? points + reach : 0;
-        rows->pitch += rows->parts[side];
-    }
-    for (size_t k = 0, first = 0; k < step->lines; k++) {
-        const int64_t *offset = task->taps[k].offset, *begin = task->taps[first].offset;
-        if (offset[0] != begin[0]) {
-            row += rows->tile_rows + task->taps[k - 1].offset[1] - begin[1];
-            first = k;
+    int64_t position[2][STN_MAX_LINES], columns = 0, range[2];
+    rows->pitch = rows->tile_rows + task->reach[1][0] + task->reach[1][1];
+    for (size_t first = 0, end; first < task->ntaps; first = end) {
+        end = plane_of_taps(task, first, range);
+        for (int side = 0; side < 2; side++) {
+            const int64_t points = rows->edge[side][1] - rows->edge[side][0];
+            for (size_t k = first; k < end; k++) {
+                const int64_t *offset = task->taps[k].offset;
+                position[side][k] = (columns + offset[2] - range[0]) * rows->pitch + task->reach[1][0] + offset[1];
+            }
+            if (points > 0) columns += points + range[1] - range[0];
         }
-        position[k] = (row + offset[1] - task->taps[first].offset[1]) * rows->pitch + task->reach[2][0] + offset[2];
     }
-    for (size_t k = 0; k < step->lines; k++) rows->distance[k] = position[step->order[k]] * step->line_size;
-    const int64_t size = rows->pitch * step->line_size;
-    return size * rows_read(task) <= (int64_t)sizeof((stn_tile *)0)->buffer &&
-           size * rows->tile_rows <= (int64_t)sizeof((stn_tile *)0)->sums;
+    for (size_t k = 0; k < step->lines; k++)
+        for (int side = 0; side < 2; side++) rows->position[side][k] = position[side][step->order[k]];
+    return columns == 0 || (columns * rows->pitch * step->line_size <= (int64_t)sizeof((stn_tile *)0)->buffer &&
+                            rows->tile_rows <= MAX_BLOCK_POINTS);
 }
 
 static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
                              inside_rows *rows) {
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
-    rows->edge[0][0] = live[0];
-    rows->edge[0][1] = live[0] + (low > 0 ? stn_div_up(low, EDGE) * EDGE : 0);
-    rows->edge[1][0] = live[1] - (high > 0 ? stn_div_up(high, EDGE) * EDGE : 0);
-    rows->edge[1][1] = live[1];
-    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points);
-    rows->at_once = rows->joined = false;
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
-    rows->pitch = 0;
+    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1),
+                         step->block_points);
+    rows->at_once = rows->joined = false;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
-    rows->joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
-                   TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
+    rows->joined = !is_dense && box->end[2] - box->begin[2] == n && TILE_ROWS * n <= rows->most &&
+                   step->from.stride[1] == n && step->to.stride[1] == n;
     if (rows->joined) {
         rows->most = JOINED_BYTES / step->line_size;
-        rows->tile_rows = rows->most / n;
+        rows->tile_rows = stn_min(rows->most / n, box->end[1] - box->begin[1]);
     }
-    const int64_t least = is_dense ? LEAST_DENSE : LEAST_INSIDE;
-    rows->at_once = rows->joined || (rows->edge[1][0] - rows->edge[0][1] >= least && place_edges(step, rows));
+    const int64_t least = rows->joined ? 0 : is_dense ? LEAST_DENSE : LEAST_INSIDE;
+    rows->edge[0][0] = live[0];
+    rows->edge[0][1] = live[0] + stn_max(low, 0);
+    rows->edge[1][0] = live[1] - stn_max(high, 0);
+    rows->edge[1][1] = live[1];
+    if (rows->edge[1][0] - rows->edge[0][1] < least) return;
+    while (!(rows->at_once = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
 }
 
 static bool is_inside(const stn_tile *tile) {
@@ -601,60 +625,62 @@ static bool is_inside(const stn_tile *tile) {
     return true;
 }
 
-/* Copies the points that taps read of both edges into the buffer. */
+/* Copies the columns that taps read of both edges into the buffer. */
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
+    const int64_t size = step->line_size, n = task->n[2], rows = tile->rows + task->reach[1][0] + task->reach[1][1];
     char *to = (char *)tile->buffer;
-    for (size_t k = 0; k < task->ntaps;) {
-        const int64_t *begin = task->taps[k].offset;
-        while (k < task->ntaps && task->taps[k].offset[0] == begin[0]) k++;
-        const int64_t first = tile->first[1] + begin[1],
-                      end = tile->first[1] + inside->tile_rows + task->taps[k - 1].offset[1];
-        for (int64_t i = first; i < end; i++)
-            for (int side = 0; side < 2; to += inside->parts[side++] * step->line_size)
-                if (inside->parts[side] && i < task->n[1])
-                    copy_row(step, row_at(&step->from, tile->batch, tile->first[0] + begin[0], i),
-                             inside->edge[side][0] - task->reach[2][0], inside->edge[side][1] + task->reach[2][1], to);
+    int64_t range[2];
+    for (size_t first = 0, end; first < task->ntaps; first = end) {
+        end = plane_of_taps(task, first, range);
+        const char *row = row_at(&step->from, tile->batch, tile->first[0] + task->taps[first].offset[0],
+                                 tile->first[1] - task->reach[1][0]);
+        for (int side = 0; side < 2; side++) {
+            const int64_t *edge = inside->edge[side];
+            if (edge[0] >= edge[1]) continue;
+            for (int64_t i = edge[0] + range[0]; i < edge[1] + range[1]; i++, to += inside->pitch * size) {
+                const int64_t j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
+                if (j < 0)
+                    fill_line(step, stn_step_constant(task, 2, j), rows, to);
+                else
+                    copy_column(size, row + j * size, step->from.stride[1] * size, to, size, rows);
+            }
+        }
     }
 }
 
 /* Computes both edges of a tile's rows. */
-static void compute_edges(stn_tile *tile, const inside_rows *inside, const stn_dense_box *dense) {
+static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
-    const stn_task *task = step->task;
-    const int64_t size = step->line_size, line = inside->pitch * size;
-    const char *const from = (const char *)tile->buffer;
-    char *const sums = (char *)tile->sums;
+    const int64_t size = step->line_size;
     const void *lines[STN_MAX_LINES];
-    if (!inside->pitch) return;
+    stn_terms terms = step->terms;
+    terms.lines = lines;
+    terms.weights = step->weights;
+    terms.constants = step->constants;
+    tile->count = tile->rows;
     copy_edges(tile, inside);
-    int64_t r = 0;
-    for (; dense && r + STN_KERNEL_ROWS <= tile->rows; r += STN_KERNEL_ROWS) {
-        double *rows[STN_KERNEL_ROWS];
-        size_t used = 0;
-        for (int64_t p = 0; p < dense->size[0]; p++)
-            for (int64_t q = 0; q < dense->size[1] + STN_KERNEL_ROWS - 1; q++)
-                lines[used++] = from + (p * (dense->size[1] + inside->tile_rows - 1) + r + q) * line +
-                                (task->reach[2][0] + dense->low[2]) * size;
-        for (int k = 0; k < STN_KERNEL_ROWS; k++) rows[k] = (double *)(sums + (r + k) * line);
-        call_dense(step, dense, lines, rows, false, inside->pitch - task->reach[2][0] - task->reach[2][1]);
-    }
-    if (r < tile->rows) {
-        stn_terms terms = step->terms;
-        terms.lines = lines;
-        terms.weights = step->weights;
-        terms.constants = step->constants;
-        for (size_t k = 0; k < step->lines; k++) lines[k] = from + r * line + inside->distance[k];
-        tile->count = (tile->rows - r) * inside->pitch - task->reach[2][0] - task->reach[2][1];
-        sum_terms(tile, &terms, (double *)(sums + r * line), false);
-    }
-    for (r = 0; r < tile->rows; r++)
-        for (int side = 0; side < 2; side++) {
-            const int64_t *edge = inside->edge[side];
-            memcpy(row_at(&step->to, tile->batch, tile->first[0], tile->first[1] + r) + edge[0] * size,
-                   sums + r * line + side * inside->parts[0] * size, (size_t)((edge[1] - edge[0]) * size));
+    for (int side = 0; side < 2; side++)
+        for (int64_t i = inside->edge[side][0]; i < inside->edge[side][1]; i++) {
+            const int64_t column = (i - inside->edge[side][0]) * inside->pitch;
+            for (size_t k = 0; k < step->lines; k++)
+                lines[k] = (const char *)tile->buffer + (inside->position[side][k] + column) * size;
+            sum_terms(tile, &terms, tile->sums[0], false);
+            copy_column(size, (const char *)tile->sums, size,
+                        row_at(&step->to, tile->batch, tile->first[0], tile->first[1]) + i * size,
+                        step->to.stride[1] * size, tile->rows);
         }
+}
+
+/* The number of rows of the tile that begins at row i1. Rows whose taps reach past a side are in
+ * other tiles than those that are computed at once. */
+static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, int64_t i1, int64_t end) {
+    const int *reach = step->task->reach[1];
+    const int64_t low = reach[0], high = step->task->n[1] - reach[1];
+    const int64_t rows = i1 >= low && i1 < high ? inside->tile_rows : TILE_ROWS;
+    if (inside->at_once) end = stn_min(end, i1 < low ? low : i1 < high ? high : end);
+    return stn_min(rows, end - i1);
 }
 
 /* Copies frozen points, and computes the others in tiles. */
@@ -680,7 +706,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
         for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_continues(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : stn_min(whole.tile_rows, live[1][1] - i1);
+            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, i1, live[1][1]);
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
@@ -691,7 +717,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             }
             tile.rows = rows;
             /* The rows are now in cache. */
-            if (tile.inside) compute_edges(&tile, &whole, is_dense ? &dense : NULL);
+            if (tile.inside) compute_edges(&tile, &whole);
             /* Frozen points, whose rows are now in cache. Those at the end of a joined row and at
              * the begin of the next one are copied together. */
             const int64_t joints = tile.inside && whole.joined ? rows - 1 : 0;
