@@ -435,8 +435,8 @@ static int64_t rows_read(const stn_task *task) {
     return rows;
 }
 
-/* Is one step from bytes to bytes summed by sum_byte? Fills in the bound of its error and the sums
- * of constant lines. */
+/* Whether one step from bytes to bytes is summed by sum_byte. Fills in the bound of its error and
+ * the sums of constant lines. */
 static bool sums_bytes(stn_step *step) {
     const stn_task *task = step->task;
     const size_t terms = step->pairing ? (task->ntaps + 1) / 2 : task->ntaps;
@@ -525,13 +525,13 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* How rows are computed whose taps are all inside the grid. Lines without copies may have any
+/* How rows are computed if all their taps are inside the grid. Lines without copies may have any
  * length, and long ones suit hardware prefetchers: rows are computed at once apart from their
  * edges, and short rows without edges are joined to one line. The points between the live ones of
  * joined rows are then overwritten; they are frozen, and are copied later.
  *
- * The points that taps read of both edges of a tile's rows are copied into the buffer, row after
- * row, so that they are one line: the low edge's, and after them the high edge's. */
+ * The points that the taps of both edges of a tile's rows read are copied into the buffer, row
+ * after row, so that they are one line: the low edge's, and after them the high edge's. */
 typedef struct inside_rows {
     bool at_once, joined;
     int64_t edge[2][2];      /* points of a row: the low edge, and the high edge */
@@ -601,7 +601,7 @@ static bool is_inside(const stn_tile *tile) {
     return true;
 }
 
-/* Copies the points that taps read of both edges into the buffer. */
+/* Copies the points that the taps of both edges read into the buffer. */
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
