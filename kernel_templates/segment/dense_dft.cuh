@@ -267,7 +267,7 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     if (KEPT) load_slices(f, N3 == 1 ? warp : 0, lane);
     return f;
 }
-// Called before a phase: reads the matrices that stay in registers only through it.
+// Called before a phase: reads the matrices that stay in registers only during that phase.
 __device__ __forceinline__ void prepare_slices(matrices &f, int strip, int lane) {
     hide_from_optimizer(lane);
     if (!KEPT) load_slices(f, strip, lane);

@@ -2,8 +2,8 @@
 //
 //     out(d, j) += sum over k < f of  (A^k e)(d) (B^k b)(j)
 //
-// A, B: one step across and along the side. e: 1 next to the side. b: the side's source, a line
-// (segment_source.cu).
+// A, B: one step across and along the side. e: 1 at d = 0, otherwise 0. b: the side's source, a
+// line (segment_source.cu).
 //
 //              side |  d = 0  1 | 2  3 | ..        d: points from the side, two of which are the
 //     segment 0  b  | re im | re im |              real and the imaginary part of one

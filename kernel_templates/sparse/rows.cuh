@@ -10,7 +10,7 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-// RUN: accumulators of a warp; BELOW: such runs in a column of the tile.
+// RUN: accumulators of a warp. BELOW: runs of RUN rows in the height of a tile.
 constexpr int RUN = 8, BELOW = SPARSE_ADJACENT_WARPS ? WARPS / SPARSE_ADJACENT_WARPS : 8;
 constexpr int TALL = RUN * BELOW, WIDE = SPARSE_ADJACENT_WARPS ? 128 * SPARSE_ADJACENT_WARPS : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;

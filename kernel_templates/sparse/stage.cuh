@@ -1,8 +1,8 @@
 // Copies of lines (rows of the grid) into shared memory, 16 bytes at a time, and stores of outputs,
 // for the sparse kernels.
 //
-// In the time in which an H200 copies a warp's tile of 1024 points in f16, a multiprocessor has 220
-// cycles, or 880 issue slots. The tile, of 10 windows and 24 products, takes of these
+// While an H200 copies a warp's tile of 1024 points in f16, a multiprocessor has 220 cycles, or 880
+// issue slots. Of these the tile, which has 10 windows and 24 products, takes
 //
 //     290 instructions, 76 of them for copies and 95 for stores; 820 if grid ends are tested for
 //         each copy and store, and not once for all copies and once for all stores of a thread

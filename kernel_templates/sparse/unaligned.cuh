@@ -234,7 +234,7 @@ struct line_stores {
     int single;      // elements from there to the lane's single element
     int alone;       // elements from the line's first slot in shared memory to that element
     unsigned flags;  // bit k: the lane's slot k is stored; bit TURNS: the single element is stored
-    int shift;       // bits from an element's offset in a word of shared memory to that in the grid
+    int shift;       // bits from the start of a word of the grid to the first element of the line
 
     // The index of an element in its slot.
     static __device__ __forceinline__ int offset_in_slot(const STORED *at) {

@@ -66,7 +66,7 @@ class Transform:
         split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         # The offsets of the loop's iterations are multiples of real numbers, at which complex
         # numbers would be misaligned, so that the arrays are copied instead.
-        on_device = piece.kind != 'c2c' and not self._few_even_turns(piece, split)
+        on_device = piece.kind != 'c2c' and not self._few_even_iterations(piece, split)
         move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else on_device)
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
@@ -114,7 +114,7 @@ class Transform:
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
 
     @staticmethod
-    def _few_even_turns(piece: Piece, split: Split) -> bool:
+    def _few_even_iterations(piece: Piece, split: Split) -> bool:
         """Whether a cosine or sine transform takes few iterations of a loop, all at even
         offsets."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
@@ -451,7 +451,7 @@ def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...]
 
 def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
               scale: float, out: Any = None) -> Any:
-    """Transforms an array on a GPU that has the transform's dtype and enough points.
+    """Transforms an array on a GPU; it has the transform's dtype and enough points.
 
     `key` is the call's key in the cache."""
     shape = list(view.layout.shape)

@@ -327,7 +327,7 @@ class IntegerPass:
 
 
 def of_integers(each: Pass, keeps: bool) -> Pass:
-    """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
+    """The pass for arrays of integers: if it has a divisor, its weights become integers.
 
     keeps: constant arrays must not change, so weights of sum 1 are `raised`."""
     if each.divisor == 1:

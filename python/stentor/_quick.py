@@ -31,7 +31,7 @@ def small_layout(x: np.ndarray) -> Optional[Tuple]:
 
 
 def completed(key: Tuple, weights: Optional[np.ndarray]) -> Tuple:
-    """The key with the weights, which it does not contain, added in the order of the taps."""
+    """The key, completed by the weights in the order of the taps."""
     return key if weights is None else (key, weights.dtype, weights.tobytes())
 
 

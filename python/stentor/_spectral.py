@@ -455,14 +455,14 @@ class SpectralConv(torch.nn.Module):
         if self.complex_data and not x.is_complex():
             x = x.to(torch.cdouble if x.dtype == torch.double else torch.cfloat)
         bias = None if self.bias is None else self.bias.flatten().to(_PAIRS[x.dtype])
-        if precision == 'full' and self._is_plan(x, sizes):
+        if precision == 'full' and self._has_plan(x, sizes):
             return self._planned(x, bias)
-        y = self._planned(x, None) if self._is_plan(x, sizes) else self._composed(x, sizes)
+        y = self._planned(x, None) if self._has_plan(x, sizes) else self._composed(x, sizes)
         if precision != 'full' and not y.is_complex():
             y = y.half().to(torch.half if bias is None else x.dtype)
         return y if bias is None else y + bias.reshape(-1, *[1] * self.order)
 
-    def _is_plan(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> bool:
+    def _has_plan(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> bool:
         """Whether the library has plans for this call."""
         return not self.separable and self.compatible is None and self.order <= 3 and sizes == tuple(x.shape[2:])
 

@@ -1,4 +1,4 @@
-"""Stencils and Fourier layers as operators of PyTorch, with gradients.
+"""Stencils as operators of PyTorch, with gradients; those of Fourier layers are in _spectral.py.
 
 They have implementations for fake tensors, so that torch.compile and torch.export accept them. The
 gradient for `x` is the transposed stencil, with the adjoint of the boundary, applied for as many

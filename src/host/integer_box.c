@@ -11,7 +11,7 @@
 #include "host/stencil_kernels.h"
 
 #define COLUMNS 2048    /* most contiguous columns whose sums are updated together */
-#define COLUMN_BYTES 12 /* of a column: 4 of its sum, 2 each of 0, values past sides, mean */
+#define COLUMN_BYTES 12 /* 4 for a column's sum; 2 each for 0, both values past sides, mean */
 #define CHUNK_BOXES 8   /* least points of a chunk along the axis, as a multiple of a box's */
 #define WORK 65536      /* points below which waking a thread costs more than it saves */
 

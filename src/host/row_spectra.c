@@ -176,8 +176,8 @@ static bool supports(const stn_task *task, bool exact) {
         (exact ? stn_task_element(task, true) == STN_ELEMENT_F64 : stn_element_is_whole(stn_task_element(task, true))))
         return false;
     if (!stn_element_is_whole(stn_task_element(task, true))) return task->divisor == 1;
-    /* If the quantum is negative and large, too large a part of all sums would be integers up to
-     * rounding, and each of these must be computed again. */
+    /* With a negative result of quantum_of, each sum that is an integer up to rounding is computed
+     * again; if the quantum is large, too many sums are. */
     const double quantum = quantum_of(task, &relative);
     return task->divisor == 1 ? quantum > -1.0 / (2 * BOX_OVERHEAD_POINTS) : quantum > 0;
 }
@@ -372,8 +372,8 @@ static bool find_window(const stn_task *task, int axis, int64_t *begin, int64_t 
     return true;
 }
 
-/* Do taps of points x to end - 1 read one and the same number everywhere? Then all have the same
- * result, and it is stored. */
+/* If the taps of points x to end - 1 all read one and the same number, stores the result, which is
+ * the same for all these points, and returns true. */
 static bool store_constant(spectra_work *work, const spectra_place *at, int64_t x, int64_t end) {
     const stn_step *step = work->run->step;
     const int64_t size = step->from.size, to_size = step->to.size;
@@ -400,7 +400,7 @@ static bool store_constant(spectra_work *work, const spectra_place *at, int64_t 
     return true;
 }
 
-/* Stores `count` results; error: their bound. */
+/* Stores `count` results; error: the bound of their errors. */
 static void store_results(spectra_work *work, const spectra_place *at, double *values, int64_t count, double error) {
     const int64_t x = at->x, y = at->y;
     const stn_row_spectra *s = work->run->spectra;
@@ -479,7 +479,7 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Do few points need stn_step_box? */
+/* Whether few enough points needed stn_step_box. */
 static bool is_worthwhile(const spectra_work *work) { return work->spare && 2 * work->stepped <= work->all; }
 
 /* Computes by stn_step_box, for `pairs` pairs of tiles, all rows of each strip from row y on. */

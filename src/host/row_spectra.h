@@ -1,6 +1,7 @@
-/* One step of a stencil of very many taps along the last two axes, by transforms of rows. Exactly:
- * with the bits of stencil_step.h, for outputs of all types but f64. Otherwise outputs are of
- * floating point, with errors relative to the largest values nearby. */
+/* One step of a stencil of very many taps along the last two axes, by transforms of rows. `exact`:
+ * the outputs have the bits of stencil_step.h; they may have any type but f64. Not `exact`: the
+ * outputs have a floating-point type, and their errors are relative to the largest values
+ * nearby. */
 #ifndef STN_HOST_ROW_SPECTRA_H
 #define STN_HOST_ROW_SPECTRA_H
 #include "host/pool.h"
@@ -9,8 +10,8 @@
 struct stn_step;
 typedef struct stn_row_spectra stn_row_spectra; /* immutable tables for a task's weights */
 
-/* The time of a point, in times of a tap by stencil_step.h; infinity if the task is not supported,
- * or would not be faster. */
+/* The time of a point, as a multiple of the time that stencil_step.h takes for a tap; infinity if
+ * the task is not supported, or would not be faster. */
 double stn_row_spectra_cost(const stn_task *task, bool exact);
 /* *made is NULL where the cost is infinite. The tables do not refer to the task. */
 stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spectra **made, stn_error *error);

@@ -59,10 +59,10 @@ typedef struct stn_kernels {
     /* As sum and sum_float, with sums that are rounded to float and stored as doubles. */
     void (*sum_rounded)(double *sum, const stn_terms *terms, size_t count);
     void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
-    /* Filters of symmetric weights: the first is that of the middle, then come those of pairs from
-     * the outermost on. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least STN_KERNEL_LEAST.
-     * sum_columns has the results of sum_float_rounded for STN_KERNEL_COLUMN_ROWS rows: row r sums
-     * lines r to r + 2 * pairs. */
+    /* Filters of symmetric weights: weights[0] is that of the middle; those of the pairs follow,
+     * from the outermost pair on. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least
+     * STN_KERNEL_LEAST. sum_columns has the results of sum_float_rounded for STN_KERNEL_COLUMN_ROWS
+     * rows: row r sums lines r to r + 2 * pairs. */
     void (*sum_columns)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
                         size_t count);
     /* The results of sum and sum_to_float: sum[x] sums row[x] to row[x + 2 * pairs]. The row has

@@ -447,8 +447,8 @@ static int64_t rows_read(const stn_task *task, int64_t tile_rows) {
     return rows;
 }
 
-/* Is one step from bytes to bytes summed by sum_byte? Fills in the bound of its error and the sums
- * of constant lines. */
+/* Whether one step from bytes to bytes is summed by sum_byte. Fills in the bound of its error and
+ * the sums of constant lines. */
 static bool sums_bytes(stn_step *step) {
     const stn_task *task = step->task;
     const size_t terms = step->pairing ? (task->ntaps + 1) / 2 : task->ntaps;
@@ -543,7 +543,7 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
  * edges, and short rows are joined to one line. The points between the live ones of joined rows are
  * then overwritten, by edges or by copies of frozen points.
  *
- * Edges are computed along columns: the columns that taps read of both edges of a tile's rows are
+ * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
  * copied into the buffer, and each column of an edge is summed as one line. */
 typedef struct inside_rows {
     bool at_once, joined;

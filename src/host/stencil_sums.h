@@ -150,7 +150,8 @@ TARGET INLINE NAME(vector) NAME(joined)(const double *row, const size_t shift) {
 #undef FROM
 
 /* The same filters along a row. Most loads at shifts of a few numbers cross cache lines, which
- * takes twice as long, while the units that shuffle are idle: half of the shifts are loads. */
+ * takes twice as long, while the units that shuffle are idle: half of the shifts are loads, the
+ * others shuffles. */
 #define DEFINE_ROW(name, out, put)                                                                                     \
     TARGET INLINE void NAME(name##_few)(out * sum, const double *row, const double *weights, size_t count,             \
                                         const int pairs) {                                                             \
@@ -373,7 +374,7 @@ TARGET static void NAME(sum_spectra)(double *const *sums, const double *const *r
                 /* Hides from GCC that the next row shares weights: it would keep them in registers,
                  * of which there are too few. */
                 __asm__("" : "+r"(at));
-                if (!first) /* the next cache lines of as many rows as prefetchers do not follow */
+                if (!first) /* hardware prefetchers do not follow so many rows */
                     __builtin_prefetch(row[q] + x + 16), __builtin_prefetch(row[q] + x + 16 + imaginary);
                 NAME(add_spectrum)(u, row[q] + x, imaginary, at, 0, SPECTRA - 1);
             }

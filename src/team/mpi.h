@@ -50,8 +50,8 @@ bool stn_mpi_launched(int *rank);
 int stn_mpi_local(int *rank);
 
 /* Opens the library (the one that the process has loaded already, else $STENTOR_MPI_PATH, else the
- * first known name that the dynamic loader finds) and initialises MPI if nobody has; then it is
- * finalised when the process exits, unless stn_mpi_keep_open was called. Errors:
+ * first known name that the dynamic loader finds). If MPI is not initialised yet, initialises it,
+ * and finalises it when the process exits unless stn_mpi_keep_open was called. Errors:
  * STN_ERROR_UNSUPPORTED: there is no library (the message says what was looked for), it has another
  * ABI, the process was not started by a launcher, or MPI is finalised already. */
 stn_status stn_mpi_open(stn_mpi *mpi, stn_error *error);

@@ -107,8 +107,8 @@ struct team_ranks {
     decision decision;
 };
 
-/* Declares a rank lost that has not answered for `seconds`, and reports this to all others. how:
- * the verb of the message, such as "has not answered for". */
+/* Declares that rank `peer`, which has not answered for `seconds`, is lost, and reports this to all
+ * others. how: the verb of the message, such as "has not answered for". */
 stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);
 /* The failure that broke the team. */
 stn_status team_already_broken(const team_ranks *ranks, stn_error *error);

@@ -11,8 +11,8 @@
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 
 /* Seconds that a GPU idles between two launches with an exchange between them: it waits for the
- * last blocks of the first launch, then for halos, and starts the blocks of the next
- * launch. Measured on two H200s, without the time of the copies. */
+ * last blocks of the first launch, then for halos, and starts the blocks of the next launch.
+ * Measured on two H200s, without the time of the copies. */
 #define TEAM_IDLE 12e-6
 
 typedef struct team_member {

@@ -13,8 +13,8 @@
 enum { TAG_RECORDS = 2 }; /* after those of halos, which are the numbers of sides */
 
 /* The caller's arrays: those of each member of this process, or of the whole grid in host memory.
- * If `in` is NULL in all, the run continues from the members' grids; if `out` is, the result stays
- * there. */
+ * If `in` is NULL in all arrays, the run continues from the members' grids; if `out` is NULL in all
+ * arrays, the result stays in the members' grids. */
 typedef struct caller {
     bool whole;
     int count;

@@ -26,8 +26,8 @@ static stn_status make(stn_context *context, const drawn_problem *p, const char 
     return stn_plan_create(context, &p->r.problem, &options, plan, error);
 }
 
-/* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since its
- * taps reach beyond a short axis. */
+/* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since
+ * its taps reach beyond a short axis. */
 static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch, bool *refused) {
     const stn_strategy *strategy[MOST_STRATEGIES];
     stn_plan *estimated = NULL;

@@ -20,7 +20,8 @@ typedef struct segment_axis {
      * STN_NEAREST. */
     bool exact;
 } segment_axis;
-/* Whether the extension past a side changes sign: image points of an odd side cancel there. */
+/* Whether the extension past a side is the negated mirror image (odd reflection), so that the grid
+ * and its image cancel at the side. */
 static inline bool segment_side_is_odd(const segment_axis *axis, int side) {
     return axis->side[side] == STN_CONSTANT || axis->side[side] == STN_FIXED;
 }

@@ -205,7 +205,7 @@ static int place_of(const segment_factors *f, int i, int row, int column) {
 
 void segment_dense_symbol_make(const segment_factors *f, const double *powers, bool real_symbol, double gain,
                                double *symbol) {
-    /* 1 / gain, times what is left of 1 / N after the division of both matrices by divisor_of. */
+    /* 1 / (gain N), times the divisors of the forward and the inverse matrix along each axis. */
     double scale = 1 / gain;
     for (int axis = 0; axis < 3; axis++) scale *= divisor_of(f->n[axis]) * divisor_of(f->n[axis]) / f->n[axis];
     for (int i = 0; i < stacks(f); i++)

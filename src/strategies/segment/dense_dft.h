@@ -20,8 +20,8 @@ typedef struct segment_factors {
 } segment_factors;
 
 /* Arithmetic of the products. f64: fragments of 16 x 8 x 8 (16 x 8 x 16 where the columns of left
- * factors are permuted), 16 x 8 x 4 or 8 x 8 x 4. f16: three products of tf32, or halves in one
- * part or in two. */
+ * factors are permuted), 16 x 8 x 4 or 8 x 8 x 4. f16: three products of tf32, or products of
+ * f16 numbers (HALVES), of operands in one part or in two. */
 enum { SEGMENT_WIDE = 0, SEGMENT_FLAT = 1, SEGMENT_SMALL = 2, SEGMENT_HALVES = 1, SEGMENT_TWO_HALVES = 2 };
 
 /* The factors of a pass's segments; NULL if these have 256 * first points and are transformed by

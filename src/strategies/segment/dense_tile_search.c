@@ -277,7 +277,7 @@ typedef struct search {
     size_t found, most;
 } search;
 
-/* For f16: halves in one part if they are accurate enough, else in two parts. */
+/* For f16: f16 products of operands in one part if they are accurate enough, else in two parts. */
 static uint8_t fragment_of(const search *s, segment_dense_tile tile) {
     if (s->task->dtype != STN_F16) return SEGMENT_WIDE;
     tile.fragment = SEGMENT_HALVES;

@@ -127,13 +127,13 @@ static stn_shared_fft shared_fft_of(const segment_shape *shape, int which) {
 /* The number of columns, in groups of 8, that hold one frequency along x of each pair k, -k. */
 static int units_of(const segment_shape *shape) { return 8 * (segment_fft_tile_points(shape, 1) / 32 + 1); }
 
-void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
-                              segment_fft_tile_layout *layout) {
+void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool asymmetric,
+                              size_t at, segment_fft_tile_layout *layout) {
     const bool wide = task->dtype == STN_F64;
     const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
     const size_t units = (size_t)units_of(shape), size = segment_real_size(task);
     *layout = (segment_fft_tile_layout){
-        .fused = fused, .real = !uneven && stn_taps_point_symmetric(task), .row_twiddles = at};
+        .fused = fused, .real = !asymmetric && stn_taps_point_symmetric(task), .row_twiddles = at};
     layout->column_twiddles = at + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&row, wide, NULL), 256);
     layout->half_angles =
         layout->column_twiddles + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&column, wide, NULL), 256);

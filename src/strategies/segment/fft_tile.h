@@ -62,9 +62,9 @@ segment_axis segment_fft_tile_axis(const stn_task *task, int which);
 /* Errors: those of stn_kernel_make. */
 stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_fft_tile *tile,
                                 stn_error *error);
-/* uneven: the kernel was made for asymmetric weights; it serves symmetric ones too. */
-void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
-                              segment_fft_tile_layout *layout);
+/* asymmetric: the kernel was made for asymmetric weights; it serves symmetric ones too. */
+void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool asymmetric,
+                              size_t at, segment_fft_tile_layout *layout);
 /* Writes the tables to host memory. Errors: out of memory. */
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
                                  const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error);

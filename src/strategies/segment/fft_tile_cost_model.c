@@ -37,10 +37,11 @@ static const struct {
 #define CLUSTER_BARRIER 625
 #define HOLDS_PLANE 1.1 /* Factor of tiles that hold a whole plane. */
 #define MIX 14          /* Instructions of the symbol for each complex point. */
-#define TURN 4
+#define TWIDDLE 4       /* Instructions to multiply each complex point by a twiddle factor. */
 #define WARP 32
 
-/* A phase of a tile: `count` butterflies of `points` points, with `work` instructions for each. */
+/* A phase of a tile: `count` butterflies of `points` points, with `work` instructions for each
+ * point. */
 typedef struct phase {
     int64_t count;
     int points;
@@ -53,8 +54,8 @@ static void phases_of(const segment_shape *shape, phase list[PHASES]) {
     segment_fft_tile_radices(shape, radices);
     const int a = segment_fft_tile_points(shape, 1) / 16, stored = shape->pass[0].useful;
     const int64_t rows = segment_fft_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
-    const phase row = {8 * rows, a, stn_shared_fft_work(a) + TURN}, second = {a * rows, 8, stn_shared_fft_work(8)},
-                column = {n * radices[1], radices[0], stn_shared_fft_work(radices[0]) + TURN},
+    const phase row = {8 * rows, a, stn_shared_fft_work(a) + TWIDDLE}, second = {a * rows, 8, stn_shared_fft_work(8)},
+                column = {n * radices[1], radices[0], stn_shared_fft_work(radices[0]) + TWIDDLE},
                 last_stage = {2 * units * radices[0], radices[1], 2 * stn_shared_fft_work(radices[1]) + MIX};
     const phase all[PHASES] = {row, second, column, last_stage, column, second, row};
     memcpy(list, all, sizeof all);
@@ -154,18 +155,19 @@ static double least_seconds(const stn_task *task, const stn_machine *machine, co
            rates[task->dtype].start + machine->launch_seconds;
 }
 
-/* Factor for f16, and for too few tiles to occupy all multiprocessors. */
+/* Factor of clusters where none were timed: for f16, and for too few tiles to occupy all
+ * multiprocessors. */
 #define UNTIMED_CLUSTERS 1.25
-/* Factor for the time of margins that are computed by steps, if all tiles run at once. */
+/* The same for tiles whose margins are computed by steps, if all tiles run at once. */
 #define UNTIMED_FEW 1.1
 
-static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+static double margins_factor(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     const double at_once = (double)segment_fft_tile_blocks(task, machine, shape) * machine->multiprocessors;
     return rates[task->dtype].stepped *
            (segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) > at_once ? 1 : UNTIMED_FEW);
 }
 
-static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+static double clusters_factor(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     const bool fill = segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) >= machine->multiprocessors;
     return (segment_fft_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
            (task->dtype != STN_F16 && fill ? 1 : UNTIMED_CLUSTERS);
@@ -174,8 +176,8 @@ static double part_of_clusters(const stn_task *task, const stn_machine *machine,
 /* launch: seconds of a launch without the margins. */
 static double seconds_of_run(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                              double launch, double faces) {
-    double seconds = shape->launches * (launch + faces) * (shape->margins ? part_of_margins(task, machine, shape) : 1);
-    if (shape->shares) seconds *= part_of_clusters(task, machine, shape);
+    double seconds = shape->launches * (launch + faces) * (shape->margins ? margins_factor(task, machine, shape) : 1);
+    if (shape->shares) seconds *= clusters_factor(task, machine, shape);
     return seconds;
 }
 

@@ -86,7 +86,7 @@ typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     segment_axis axes[2];
-    bool systematic; /* The taps reach equally far along both axes. */
+    bool same_reach; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
     bool single;    /* Only whether there is any tile is asked. */
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
@@ -95,7 +95,7 @@ typedef struct search {
 /* Reach of this number of steps; false: too far for any tile. Slow. */
 static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     for (int i = 0; i < 2; i++) {
-        reach[i] = i && s->systematic ? reach[0] : reach_of(s->task, i, fused);
+        reach[i] = i && s->same_reach ? reach[0] : reach_of(s->task, i, fused);
         segment_pass pass;
         bool fits = s->lists[1].most && place_outputs(s->task, &s->axes[i], &reach[i], LONGEST, &pass);
         for (int k = SIDES - 1; k >= 0 && !fits; k--)
@@ -190,7 +190,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
     search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists};
-    s.systematic = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
+    s.same_reach = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more
      * steps do not either. */

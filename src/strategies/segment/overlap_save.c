@@ -63,7 +63,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* Kernels for asymmetric weights serve symmetric ones too, so a plan that has them keeps them and
  * needs no compilation. */
-static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count) {
+static void keep_asymmetric(const segment_axis old[3], segment_axis *axes, int count) {
     for (int i = 0; i < count; i++) {
         if (old[i].symmetric || old[i].axis != axes[i].axis) continue;
         axes[i].symmetric = false, axes[i].exact = old[i].exact;
@@ -100,7 +100,7 @@ static stn_status lay_out_tables(const stn_task *task, segment_state *state, boo
     int count;
     memcpy(old, state->axes, sizeof old);
     const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
-    if (made && same) keep_uneven(old, state->axes, count);
+    if (made && same) keep_asymmetric(old, state->axes, count);
     for (int i = 0; i < state->shape.passes; i++) {
         segment_pass *pass = &state->shape.pass[i];
         bool good = same && (state->axes[i].exact || state->shape.margins) &&

@@ -8,7 +8,7 @@
 #include "strategies/segment/fft_tile.h"
 
 #define FLOPS 154          /* Operations for each point of a pair of segments. */
-#define FLOPS_SHORTEST 109 /* The same for 256 points, which need two FFT stages less; counted. */
+#define FLOPS_SHORTEST 109 /* The same for 256 points, which need two FFT stages fewer; counted. */
 /* Further operations for each point of a single segment packed as complex numbers, and of a segment
  * that two teams of threads share. */
 #define FLOPS_SINGLE 6

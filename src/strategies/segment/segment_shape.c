@@ -3,9 +3,9 @@
 
 #include "base/arith.h"
 
-#define LINE_BYTES 128 /* Segments begin, and their outputs begin and end, at multiples of this, */
-/* or at multiples of a sector, if that leaves MORE times as many outputs. Multiples of 16 bytes are
- * slower. */
+/* Segments begin, and their outputs begin and end, at multiples of LINE_BYTES, or at multiples of a
+ * sector if that leaves MORE times as many outputs. Multiples of 16 bytes are slower. */
+#define LINE_BYTES 128
 #define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* Pairs of the shortest segments in a block; half a warp has one. */

@@ -81,8 +81,8 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
 /* Whether segments of this length are convolved singly, not in pairs, packed as half as many
  * complex points: 8192 points and more (first = 32, 64; along x only). */
 bool segment_is_single(int first);
-/* Pairs of segments that a block along x takes at once; and pairs, or transforms of one segment,
- * that any block convolves at once. */
+/* segment_groups: pairs of segments that a block along x takes at once. segment_pairs: pairs, or
+ * transforms of one segment, that a block along any axis convolves at once. */
 int segment_groups(const segment_pass *pass);
 int segment_pairs(const segment_shape *shape, const segment_pass *pass);
 /* Threads and bytes of shared memory of a block, and the minimum number of blocks per

@@ -16,8 +16,9 @@ static inline void segment_put(const stn_task *task, const double *from, size_t 
 size_t segment_symbol_size(int first, bool real);
 /* Number of values in the table of twiddles. */
 size_t segment_twiddles_size(int first, stn_dtype dtype);
-/* Roots exp(-2 pi i k / (256 first)) in the order in which fft_convolution.cuh reads them. Types
- * other than f64 have powers 1 and 2, and after all of these 4 and 8. */
+/* Roots exp(-2 pi i k / (256 first)) in the order in which fft_convolution.cuh reads them. For
+ * types other than f64 each entry has w and w^2 of a root w; after all entries follow w^4 and
+ * w^8. */
 stn_status segment_twiddles_make(int first, stn_dtype dtype, double *twiddles, stn_error *error);
 /* The taps' symbol to the power of `steps`, divided by the segment's length, in the order in which
  * fft_convolution.cuh reads it. Errors: out of memory. */
@@ -38,8 +39,9 @@ stn_status segment_single_make(const segment_axis *axis, int first, uint64_t ste
  * zeros: profile[side * width + i] at i points from the side; 0 for other sides. Errors: out of
  * memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
-/* The same for the symbol of `along` at each index of its table, [d / 2][index][d % 2]. table must
- * be zeroed. Errors: out of memory. */
+/* The effect at depth d of a source next to a side of axis `deep`, which varies along the side with
+ * one frequency; for each index of the symbol's table of axis `along`, [d / 2][index][d % 2]. table
+ * must be zeroed. Errors: out of memory. */
 stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
                              int width, double *table, stn_error *error);
 #endif

@@ -14,8 +14,8 @@ int sparse_groups(const sparse_window *w, int product) { return is_half(w, produ
 int sparse_group_elements(const sparse_window *w) { return 2 * points_of_word(w); }
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
-/* The words of a group are half a window apart, so a row of taps that is no longer has at most two
- * of the group's four elements (f32: one of two): any three are at least half a window apart. */
+/* The two words of a group are half a window apart. A row of taps is no longer than half the
+ * window, so it has nonzeros in at most two of the group's four elements (f32: in one of two). */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;

@@ -2,10 +2,10 @@
  *
  * A launch's rounding errors e are white noise: n later launches multiply their square by P(n f),
  * where P(m) is the mean of |K|^2m over all frequencies. They multiply the square of random data by
- * the same number. Relative to random data, the errors of all L launches leave
+ * the same number. The squared error after all L launches, relative to the result, is
  *
- *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f));
- *     relative to data with a mean,  e^2 (1 + sum of P(i f))
+ *     for random data       e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f))
+ *     for data with a mean  e^2 (1 + sum over 0 < i < L of  P(i f))
  *
  * The terms at the ends dominate both sums. These are means over all frequencies; a grid of few
  * points has few of them: see common/rounding_on_few_points.h. */

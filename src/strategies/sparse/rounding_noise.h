@@ -5,8 +5,9 @@
 #include "strategies/sparse/sparse_shape.h"
 #include "strategies/sparse/sparse_terms.h"
 
-/* The fraction of the square of white noise that L launches of f fused steps leave, relative to the
- * frequency that decays least: P(n) after n steps. */
+/* P(n): the mean over all frequencies of |K|^2n, relative to the largest |K|^2n. It is the factor
+ * by which n steps change the square of white noise, relative to the frequency that decays least.
+ * The numbers are those of L launches of f fused steps. */
 typedef struct sparse_damping {
     double fused, launches;      /* 0: not computed yet */
     double one, half, last, all; /* P(f), P(h f), P((L - 1) f), P(L f); h = ceil(L / 2) */
@@ -22,7 +23,7 @@ typedef struct sparse_few_points {
  * all frequencies, and the shares sum to 1. */
 typedef struct sparse_spectrum {
     size_t count;
-    double *log_square, *share; /* natural logarithm, -inf for 0; owned, and followed by share */
+    double *log_square, *share; /* natural logarithm, -inf for 0; owned, with `share` behind it */
     double log_largest;         /* natural logarithm of the largest |K| */
     sparse_damping left;        /* cache of the last request */
     sparse_few_points few;      /* cache of the last request, for the task of the spectrum */

@@ -81,8 +81,9 @@ typedef struct warp_work {
     double products, words, cycles;
 } warp_work;
 
-/* A tile of a chain has four blocks of 16 rows. Each takes four groups of eight rows by V, and two
- * column blocks by U; in addition come the rows before the first block is complete. */
+/* A tile of a chain has four blocks of 16 rows. For each block, V multiplies four groups of eight
+ * rows, and U two blocks of columns. V also multiplies groups before the first block of the
+ * marching loop is complete; the iterations share them. */
 static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     double eights = 16 + 4.0 * (sparse_accumulating_blocks(task, shape) - 1) / shape->iterations;
     warp_work work = {.words = eights * 8 * 8 * shape->halves};
@@ -91,7 +92,8 @@ static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* A line has 8 segments of 8 blocks: sets of words for one product, each read once. */
+/* In 1D a warp has 8 segments, each of 8 blocks of 16 outputs. A set is the words that one product
+ * reads; each set is read once. */
 static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     double next = shape->adjacent_columns * (task->dtype == STN_F16 ? 1 : 2), products = shape->halves / 2.0;
     double sets = fmin(next, products) * (ACCUMULATORS - 1) + products;
@@ -101,8 +103,8 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
 }
 
 /* Bank conflicts: the number of different words of 8 lanes in one bank, for columns g and g + 1
- * that are adjacent, 16 points apart. Columns below each other conflict only in windows of 3
- * halves, which measured as fast. */
+ * that are adjacent, 16 points apart. If columns lie below each other, conflicts occur only in
+ * windows of 3 halves; these were measured to be as fast as others, so they are not counted. */
 static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)

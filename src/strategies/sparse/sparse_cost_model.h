@@ -5,8 +5,8 @@
 #include "strategies/sparse/sparse_shape.h"
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *estimate);
-/* sparse_faces: the cost of a launch's faces, equal for all shapes of as many fused steps.
- * sparse_cost_with_faces: the cost when that of the faces is known. */
+/* sparse_faces: the cost of a launch's faces, equal for all shapes with the same number of fused
+ * steps. sparse_cost_with_faces: the cost of a shape, given the cost of its faces. */
 stn_faces_cost sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
 void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
                             const stn_faces_cost *faces, stn_estimate *estimate);

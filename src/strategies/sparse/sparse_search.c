@@ -25,8 +25,10 @@ typedef struct search {
     sparse_shape *best;
     double costs[STN_CANDIDATES];
     size_t count, most;
-    bool costs_alone; /* errors are not predicted: `best` is at most as expensive as with them */
-    bool split;       /* of the shapes: sparse_shape.h */
+    /* Errors are not predicted, so the cheapest shape costs at most as much as the cheapest
+     * accurate one. */
+    bool costs_alone;
+    bool split; /* of the shapes: sparse_shape.h */
     /* Where only the cheapest candidate is of interest: the cost of the cheapest accurate shape so
      * far. Errors of more expensive shapes are not predicted. Else infinite. */
     double enough;
@@ -62,8 +64,8 @@ static void insert(search *s, sparse_shape shape) {
     if (to) *to = shape;
 }
 
-/* Whether a kernel exists for `fused` steps, and their margins leave points between them. *cheaper:
- * fewer fused steps in the same number of launches are cheaper. */
+/* Whether a kernel exists for `fused` steps, and the margins of so many steps leave points between
+ * them. *cheaper: fewer fused steps in the same number of launches are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     int64_t low[3], high[3];
     if (!sparse_fit(s->task, s->machine, fused, terms, 1, s->split, shape) ||
@@ -73,7 +75,8 @@ static bool fits(const search *s, int fused, int terms, sparse_shape *shape, boo
     return true;
 }
 
-/* Makes the power of the taps; starts again where it has more steps. */
+/* Makes s->taps the power of the taps for `fused` steps: adds steps to the last power that was
+ * made, or starts again from one step if that power has more steps. */
 static bool fuse_taps(search *s, int fused) {
     if (s->taps.fused > fused) stn_power_clear(&s->taps);
     if (!s->taps.fused && stn_power_make(s->task, &s->taps, NULL) != STN_OK) return false;
@@ -141,9 +144,10 @@ static bool add_errors(search *s, const sparse_shape *of) {
     return true;
 }
 
-/* The listed shape whose error is predicted next, `count` if there is none: the one with the fewest
- * steps, whose taps are those of the previous one and few more; where only the cheapest candidate
- * is of interest, the cheapest, if it can be the cheapest accurate one. */
+/* The index of the listed shape whose error is predicted next; `count` if there is none. It is the
+ * shape with the fewest fused steps, because fuse_taps then only adds steps. With a time limit only
+ * the cheapest candidate is of interest: then it is the cheapest shape, unless an accurate one that
+ * is cheaper is known. */
 static size_t next_without_error(const search *s) {
     size_t next = s->count;
     for (size_t i = 0; i < s->count; i++) {
@@ -203,15 +207,15 @@ static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
     return least;
 }
 
-/* Inserts the fewest terms that are accurate enough in launches of both lengths, if any number of
- * terms, of which the cheapest costs `least`, can be among the best. */
+/* Inserts the sum with the fewest terms that is accurate enough in launches of both lengths. Does
+ * nothing if even `least`, the cost of the cheapest number of terms, is too high for the list. */
 static bool insert_sum(search *s, sparse_shape shape, double least) {
     if (s->count == s->most && least >= s->costs[s->count - 1]) return true;
     if (stn_exceeds_time_limit(s->machine, least) || least > s->enough) return true;
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
-    bool uneven = stn_fused_lengths(s->task, launches) == 2;
-    if (uneven && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
+    bool two_lengths = stn_fused_lengths(s->task, launches) == 2;
+    if (two_lengths && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_sum_errors(s, fused, launches, &errors)) return false;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &shape)) break;

@@ -8,5 +8,6 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
 /* The seconds of the cheapest shape if all were accurate enough, found in a small part of the time
  * of a search; infinite where there is no shape. */
 double sparse_least_seconds(const stn_task *task, const stn_machine *machine);
-bool sparse_search_any(const stn_task *task, const stn_machine *machine); /* is there any shape? */
+/* Whether there is any shape. */
+bool sparse_search_any(const stn_task *task, const stn_machine *machine);
 #endif

@@ -297,7 +297,8 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
-    /* Half a warp stores every so many lines of unaligned rows, whose places in 16 bytes repeat. */
+    /* Each half warp stores one line of unaligned rows in every 2 * warps lines. All its lines must
+     * begin at the same element of 16 bytes, so there must be at least `least` warps. */
     const int least = shape->terms && shape->vector == 1 ? 16 / (2 * (int)stn_dtype_size(task->dtype)) : 2;
     for (shape->warps = SPARSE_WARPS; shape->warps >= least; shape->warps /= 2) {
         if (task->rank > 1 && !shape->terms)
@@ -341,7 +342,8 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     }
 }
 
-static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
+/* Whether the blocks of a launch, for the whole batch, are counted in 31 bits. */
+static bool blocks_fit(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
 }
@@ -360,7 +362,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);
-    return few_blocks(task, shape);
+    return blocks_fit(task, shape);
 }
 
 /* ---- sparse_march */
@@ -404,7 +406,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
     if (!shape->blocks) return false;
     fit_iterations(task, machine, shape);
     if (small) shape->iterations = (int)stn_min(shape->iterations, stages == 1 ? 1 : SMALL_BLOCK_TILES);
-    return few_blocks(task, shape);
+    return blocks_fit(task, shape);
 }
 
 /* ---- params.cuh */

@@ -52,8 +52,8 @@ typedef struct sparse_shape {
 
 /* The tolerance that f32 needs for elements rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
-/* Whether f32 must be computed to its own accuracy, with split elements. With a larger tolerance it
- * is where the errors of tf32 are too large (sparse_search). */
+/* Whether elements of f32 must be split, so that f32 is computed to its own accuracy. If not, the
+ * tolerance permits tf32, and sparse_search splits them only if the errors of tf32 exceed it. */
 bool sparse_must_split(const stn_task *task);
 /* Products with a left factor: those of all parts of its weights and of the elements. */
 int sparse_products_of_factor(const sparse_shape *shape);

@@ -161,8 +161,8 @@ static void keep_sums(const stn_task *task, sparse_terms *terms) {
         long double exact = sum_of(&terms->factor[q][0]) * sum_of(&terms->factor[q][1]);
         left += exact - (long double)rounded_sum(task, terms, q, 0) * rounded_sum(task, terms, q, 1);
     }
-    /* A correction larger than rounding means that the first term has little of the sum: it is left
-     * out. */
+    /* A correction larger than rounding means that the first term contributes little to the sum;
+     * then no correction is made. */
     if (first == 0 || !(fabsl(left - first) <= 0x1p-11L * fabsl(first))) return;
     for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
 }

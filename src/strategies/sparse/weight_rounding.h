@@ -14,7 +14,7 @@ double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
  * stn_power_count(power) numbers: to[p * weights + i] is part p of power->weight[i] / scale. With
  * one part, their sum is preserved, because the error of the sum is the same in every launch and
  * accumulates. */
-bool sparse_any_weight(const stn_power *power); /* is any weight nonzero? */
+bool sparse_any_weight(const stn_power *power); /* whether any weight is nonzero */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
 /* The error of weights `rounded`, times `scale`, after `launches` launches: the largest difference
