@@ -57,7 +57,8 @@ static void pairs(suite *s) {
         options.estimate_only = 1;
         bool good = stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK;
         if (good) plan->ranked = 0; /* any chunks are better */
-        /* A short trial is in place, too. Three steps have no shorter one, and no chunks of one step. */
+        /* A short trial is in place, too. Three steps have no shorter one, and no chunks of one
+         * step. */
         if (good && steps != 3)
             good = stn_strategy_chunked.shorten(&plan->task, &(stn_candidate){{1}}, 3, &best) % 2 == 0;
         if (good && stn_strategy_chunked.compose(plan, &best, 1)) {
