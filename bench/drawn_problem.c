@@ -153,3 +153,11 @@ void drawn_problem_clear(drawn_problem *p) {
     stn_stencil_destroy(p->stencil);
     p->r.problem.stencil = p->stencil = NULL;
 }
+
+stn_status drawn_problem_plan(stn_context *context, const drawn_problem *p, const char *strategy, bool estimate_only,
+                              stn_plan **plan, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy, options.estimate_only = estimate_only;
+    options.deterministic = options.no_auto_workspace = 1;
+    return stn_plan_create(context, &p->r.problem, &options, plan, error);
+}

@@ -16,4 +16,7 @@ typedef struct drawn_problem {
  * the emulator. */
 bool drawn_problem_make(uint64_t seed, uint64_t index, bool small, drawn_problem *p);
 void drawn_problem_clear(drawn_problem *p);
+/* A deterministic plan of it that allocates no workspace; strategy NULL: the choice. */
+stn_status drawn_problem_plan(stn_context *context, const drawn_problem *p, const char *strategy, bool estimate_only,
+                              stn_plan **plan, stn_error *error);
 #endif

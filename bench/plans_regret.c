@@ -61,14 +61,6 @@ static stn_status open_absent(const session *s, stn_context **context) {
     return STN_OK;
 }
 
-static stn_status make(stn_context *context, const drawn_problem *p, const char *strategy, bool estimate_only,
-                       stn_plan **plan, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = strategy, options.estimate_only = estimate_only;
-    options.deterministic = options.no_auto_workspace = 1;
-    return stn_plan_create(context, &p->r.problem, &options, plan, error);
-}
-
 /* Which strategies to force, the best estimate of each. */
 static void list_strategies(const stn_plan *plan, item *it) {
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
@@ -84,7 +76,7 @@ static void list_strategies(const stn_plan *plan, item *it) {
 static void compile_all(const session *s, stn_context *context, stn_plan *estimated, const item *it) {
     for (size_t k = 0; k < it->strategies; k++) {
         stn_plan *plan = NULL;
-        (void)make(context, it->problem, k ? it->strategy[k]->name : NULL, false, &plan, NULL);
+        (void)drawn_problem_plan(context, it->problem, k ? it->strategy[k]->name : NULL, false, &plan, NULL);
         stn_plan_destroy(plan);
     }
     if (!s->options->no_measure)
@@ -146,7 +138,7 @@ static state prepare(const session *s, stn_context *context, size_t index, item 
     it->problem = calloc(1, sizeof *it->problem);
     if (!it->problem || !draw(s->options, index, it->problem)) return REJECTED;
     const double begin = cpu_seconds();
-    if (make(context, it->problem, NULL, true, &plan, &why) != STN_OK) {
+    if (drawn_problem_plan(context, it->problem, NULL, true, &plan, &why) != STN_OK) {
         fprintf(stderr, "%s: no plan: %s\n", it->problem->label, why.message);
         return REJECTED;
     }
@@ -272,8 +264,8 @@ static size_t make_plans(const session *s, plans_device *d, const item *it, time
             if (s->options->no_measure) break;
             if (stn_plan_create(d->machine.context, &it->problem->r.problem, &options, &t->plan, &why) != STN_OK)
                 t->plan = NULL;
-        } else if (make(d->machine.context, it->problem, k ? it->strategy[k]->name : NULL, false, &t->plan, &why) !=
-                   STN_OK)
+        } else if (drawn_problem_plan(d->machine.context, it->problem, k ? it->strategy[k]->name : NULL, false,
+                                      &t->plan, &why) != STN_OK)
             t->plan = NULL;
         if (!t->plan) {
             fprintf(stderr, "%s: %s: %s\n", it->problem->label, k < it->strategies ? it->strategy[k]->name : "MEASURE",

@@ -18,14 +18,6 @@
 
 enum { MOST_STRATEGIES = 16, PROBLEMS = 120 };
 
-static stn_status make(stn_context *context, const drawn_problem *p, const char *strategy, bool estimate_only,
-                       stn_plan **plan, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = strategy, options.estimate_only = estimate_only;
-    options.deterministic = options.no_auto_workspace = 1;
-    return stn_plan_create(context, &p->r.problem, &options, plan, error);
-}
-
 /* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since
  * its taps reach beyond a short axis. */
 static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch, bool *refused) {
@@ -33,7 +25,7 @@ static int prepare_all(stn_context *context, const drawn_problem *p, const char 
     stn_plan *estimated = NULL;
     stn_error error = {0};
     int count = 0, failed = 0;
-    const stn_status status = make(context, p, NULL, true, &estimated, &error);
+    const stn_status status = drawn_problem_plan(context, p, NULL, true, &estimated, &error);
     *refused = status == STN_ERROR_UNSUPPORTED;
     if (*refused) return 0;
     if (status != STN_OK) {
@@ -48,7 +40,7 @@ static int prepare_all(stn_context *context, const drawn_problem *p, const char 
     }
     for (int k = 0; k < count; k++) {
         stn_plan *plan = NULL;
-        if (make(context, p, k ? strategy[k]->name : NULL, false, &plan, &error) != STN_OK) {
+        if (drawn_problem_plan(context, p, k ? strategy[k]->name : NULL, false, &plan, &error) != STN_OK) {
             printf("not ok %s on %s: %s: %s\n", p->label, arch, strategy[k]->name, error.message);
             failed++;
         }

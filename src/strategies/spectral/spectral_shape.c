@@ -78,15 +78,14 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     int shown = axis - (3 - task->rank);
     const int64_t block = stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
-    const int64_t most = block * (axis == 2 ? 2 : shares_of(machine));
-    const bool longer = axis < 2 && task->n[axis] > 2 * block;
-    double (*cost)(int64_t) = axis == 2 ? row_cost : longer ? divided_column_cost : column_cost;
+    const int64_t most = block * (axis == 2 ? 2 : shares_of(machine)), of_two = stn_min(most, 2 * block);
+    const bool of_four = task->n[axis] > of_two; /* no cluster of two blocks holds the column */
+    double (*cost)(int64_t) = axis == 2 ? row_cost : of_four ? divided_column_cost : column_cost;
     stn_reach reach = {{0, 0}, {0, 0}};
     int64_t period = stn_extension_period(&e);
     if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
-    bool fits = stn_extension_fit(&e, &reach, cost, longer ? most : stn_min(most, 2 * block));
-    if (!fits && !longer && axis < 2 && task->n[axis] <= most)
-        fits = stn_extension_fit(&e, &reach, divided_column_cost, most);
+    bool fits = stn_extension_fit(&e, &reach, cost, of_four ? most : of_two);
+    if (!fits && !of_four && of_two < most) fits = stn_extension_fit(&e, &reach, divided_column_cost, most);
     if (task->n[axis] > most || !fits) {
         snprintf(
             reason, size,
