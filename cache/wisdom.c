@@ -92,7 +92,7 @@ stn_status stn_wisdom_parse(const char *text, size_t size, stn_wisdom *wisdom, s
     STN_TRY(check_frame(text, size, error));
     wisdom->text = strndup(text, size);
     wisdom->entry = malloc((size / KEY_LINE + 2) * sizeof *wisdom->entry);
-    const stn_status status = wisdom->text && wisdom->entry
+    const stn_status status = wisdom->text && wisdom->entry /* NOLINT: cleared below */
                                   ? find_entries(wisdom, wisdom->text + size - SUM_LINE, error)
                                   : stn_fail_memory(error, "wisdom", size);
     if (status != STN_OK) stn_wisdom_clear(wisdom);

@@ -166,7 +166,7 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
                                    const sparse_frequencies along[3]) {
     const size_t all = sparse_frequencies_count(along), planes = (size_t)power->size[0],
                  rows = planes * (size_t)power->size[1];
-    sparse_symbol *symbols = malloc(all * sizeof *symbols), *to = symbols;
+    sparse_symbol *symbols = calloc(all, sizeof *symbols), *to = symbols;
     sums *row = malloc((rows + planes) * sizeof *row), *plane = row + (row ? rows : 0);
     if (!row || !symbols) {
         free(row);

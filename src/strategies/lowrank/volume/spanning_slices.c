@@ -20,7 +20,7 @@ static bool cut_slices(const stn_power *taps, int axis, lowrank_slices *s) {
     if (s->count < 1 || s->length < 1) return false; /* impossible; for the static analyser */
     /* Slices, q, one vector more, and space for the slices' residuals. */
     size_t vectors = 3 * (size_t)s->count + 1;
-    s->slice = malloc(vectors * (size_t)s->length * sizeof *s->slice);
+    s->slice = calloc(vectors * (size_t)s->length, sizeof *s->slice);
     if (!s->slice) return false;
     s->q = s->slice + (size_t)s->count * (size_t)s->length;
     for (int z = 0, i = 0; z < taps->size[0]; z++)
