@@ -135,8 +135,8 @@ struct tile {
     // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
     // apart.
     int run_y, run_x;
-    // WRAPPED, in a tile that is not inside: the rows of the grid, and the columns of the first points
-    // of the runs in a row, that this lane copies; those past a side that wraps are at the other end.
+    // WRAPPED, in a tile that is not inside: the rows of the grid that this lane copies, and the
+    // columns at which its runs in a row begin. Past a side that wraps, those of the other end.
     int source_y[WRAPPED ? COPY_ROWS : 1], source_x[WRAPPED ? COPIES : 1];
     // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
     // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
