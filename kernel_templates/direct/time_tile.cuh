@@ -210,11 +210,10 @@ __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
 
 // WRAPPED: copies those points of a run that lie in the grid or past a side that wraps, one by one.
 __device__ __forceinline__ void copy_wrapped_points(run &to, const STORE *row, int x, int nx) {
-    static_assert(RUN <= 2 * X_REACH + 2, "no row is shorter than a run");
 #pragma unroll
     for (int e = 0; e < RUN; e++) {
-        const int at = WRAPS_X && x + e >= nx ? x + e - nx : x + e;
-        if (lies_in(at, nx)) copy_element(&to.at[e], row + at);
+        if (lies_in(x, nx)) copy_element(&to.at[e], row + x);
+        x = WRAPS_X && x + 1 == nx ? 0 : x + 1;
     }
 }
 
