@@ -222,13 +222,17 @@ static void wraps(suite *s) {
             p.extent[axis] = (size_t)(!dice_int(&d, 0, 3) ? dice_int(&d, least, 12)
                                       : axis < rank - 1   ? dice_int(&d, least, rank == 2 ? 70 : 40)
                                                           : dice_int(&d, 20, rank == 2 ? 330 : 140));
-        draw_layout(&d, &p, rank, (pitches)dice_int(&d, ALIKE, WHOLE));
+        const bool packed = i % 4 < 2; /* rows of odd length, which wrap to other places in words */
+        if (packed)
+            p.extent[rank - 1] |= 1;
+        else
+            draw_layout(&d, &p, rank, (pitches)dice_int(&d, ALIKE, WHOLE));
         random_sides(&d, &p, rank);
-        const int which = dice_int(&d, 1, 7); /* bit k: axis rank - 1 - k wraps */
+        const int which = dice_int(&d, 1, 7) | packed; /* bit k: axis rank - 1 - k wraps */
         for (int axis = 0; axis < rank; axis++)
             for (int side = 0; side < 2 && which >> (rank - 1 - axis) & 1; side++)
                 p.boundary[axis][side] = (stn_boundary){STN_WRAP, 0};
-        snprintf(what, sizeof what, "%dD, %d rows of %d columns, %d apart, %s:%s, radius %d, %s, %d steps", rank,
+        snprintf(what, sizeof what, "%dD, %d rows of %d columns, pitch %d, %s:%s, radius %d, %s, %d steps", rank,
                  (int)p.extent[rank - 2], (int)p.extent[rank - 1], (int)p.in_stride[rank - 2],
                  side_names[p.boundary[rank - 2][0].kind], side_names[p.boundary[rank - 1][0].kind], radius,
                  stn_dtype_name(p.dtype), (int)p.steps);
