@@ -124,8 +124,7 @@ struct shared_type {
 };
 
 constexpr bool WRAPS_X = X_SIDE_LOW == WRAP, WRAPS_Y = Y_REACH && Y_SIDE_LOW == WRAP;
-// Whether the places of runs past sides that wrap are found once a tile.
-constexpr bool WRAPPED = (WRAPS_X || WRAPS_Y) && TRANSPOSED && VECTOR * sizeof(STORE) < 16;
+constexpr bool WRAPPED = WRAPS_X || WRAPS_Y;
 
 struct tile {
     int y, x;  // position of this lane's first point
@@ -190,12 +189,13 @@ __device__ __forceinline__ unsigned flags_of(const unsigned (&flags)[1 + WORDS],
     return WORDS && changed ? flags[WORDS] : flags[0];
 }
 
-// Copies those points of a run at x that lie in the grid, one by one.
+// Copies those points of a run at x that lie in the grid, one by one; if the axis wraps, also those
+// past its end, which continue at the beginning.
 __device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, int nx) {
 #pragma unroll
     for (int e = 0; e < RUN; e++) {
-        const int at = X_SIDE_LOW == WRAP ? wrapped(x + e, nx) : x + e;
-        if (lies_in(at, nx)) copy_element(&to.at[e], row + at);
+        if (lies_in(x, nx)) copy_element(&to.at[e], row + x);
+        x = WRAPS_X && x + 1 == nx ? 0 : x + 1;
     }
 }
 
@@ -206,15 +206,6 @@ __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     const int lane = threadIdx.x % COPY_LANES, number = lane % RUNS;
     group *const first = &slot[r % ROWS][number / EACH][threadIdx.x - lane + lane / RUNS];
     return first[r / ROWS * LANES_X + s * (COPY_LANES / RUNS)].at[number % EACH];
-}
-
-// WRAPPED: copies those points of a run that lie in the grid or past a side that wraps, one by one.
-__device__ __forceinline__ void copy_wrapped_points(run &to, const STORE *row, int x, int nx) {
-#pragma unroll
-    for (int e = 0; e < RUN; e++) {
-        if (lies_in(x, nx)) copy_element(&to.at[e], row + x);
-        x = WRAPS_X && x + 1 == nx ? 0 : x + 1;
-    }
 }
 
 // WRAPPED: fetch_plane in a tile that is not inside; `plane` is the grid's first point in plane z.
@@ -238,7 +229,7 @@ __device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, con
                 if (whole && reinterpret_cast<unsigned long long>(row + x) % sizeof(run) == 0)
                     copy_async_if<sizeof(run)>(1, 1, &to, row + x);
                 else
-                    copy_wrapped_points(to, row, x, nx);
+                    copy_points(to, row, x, nx);
             }
         }
     }
@@ -254,11 +245,9 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
         from += (wrapped(z, nz) - z) * a.in_z;
         z = wrapped(z, nz);
     }
-    const STORE *const first = from - t.run_x;  // the grid's first point in row t.run_y
-    const bool wraps = (WRAPS_X || WRAPS_Y) && !t.inside;
     if constexpr (WRAPPED)
         if (!t.inside) {
-            fetch_wrapped_plane(a, t, first - t.run_y * a.in_y, slot);
+            fetch_wrapped_plane(a, t, from - t.run_x - t.run_y * a.in_y, slot);
             return;
         }
     const unsigned changed = changes_place(z, t.in_odd);
@@ -272,21 +261,10 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
-            if (!WRAPPED && wraps) {
-                const int y = Y_SIDE_LOW == WRAP ? wrapped(t.run_y + r, ny) : t.run_y + r;
-                const STORE *const row = first + (y - t.run_y) * a.in_y;
-                const int past = t.run_x - static_cast<int>(place_of(row + t.run_x)) + s * COPY_LANES * RUN;
-                if ((PARTIAL || WORDS) && (past < 0 || past + RUN > nx)) {
-                    if (lies_in(y, ny)) copy_points(to, row, past, nx);
-                } else {
-                    const int x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
-                    copy_async_if<sizeof(run)>(lies_in(y, ny) && lies_in(x, nx), 1, &to, row + x);
-                }
-            } else
-                copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(from) + s * COPY_LANES * RUN);
+            copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(from) + s * COPY_LANES * RUN);
         }
     }
-    if (!(PARTIAL || WORDS) || wraps || !partial) return;
+    if (!(PARTIAL || WORDS) || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll 1
     for (int r = 0; r < COPY_ROWS; r++) {

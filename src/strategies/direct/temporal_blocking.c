@@ -220,18 +220,14 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     return l->iterations * (whole * full + rest + last) / machine->clock;
 }
 
-/* Seconds by which an iteration of a 3D tile takes longer at a side that is not fixed, because
- * points past the side are copied one by one from the indices to which they fold. Measured on grids
- * of 78 x 205 x 378 to 787 x 151 x 461 points with 7 to 27 taps. */
+/* Seconds by which an iteration of a 3D tile takes longer at a side that folds, because points past
+ * the side get the points to which they fold one by one. Measured on grids of 78 x 205 x 378 to 787
+ * x 151 x 461 points with 7 to 27 taps. */
 static double side_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    /* Value of WRAPPED in direct/time_tile.cuh: points past sides that wrap are copied as others,
-     * except halves of words. */
-    const bool wrapped = shape->points > shape->vector && bytes < 16 && !paired(task, shape);
-    bool folds = refreshes(task, shape);
-    for (int k = 1; k < 3; k++)
-        folds = folds || (!wrapped && task->boundary[direct_axis(task, shape, k)][0].kind == STN_WRAP);
+    /* Points past sides that wrap are copied as others, except halves of words. */
+    const bool folds = refreshes(task, shape) || (paired(task, shape) && task->boundary[2][0].kind == STN_WRAP);
     return folds ? points * (bytes < 16 ? SIDE_ELEMENT_CYCLES : SIDE_CYCLES) / machine->clock : 0;
 }
 
