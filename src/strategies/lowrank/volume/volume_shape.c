@@ -305,6 +305,16 @@ static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
  * x 425 x 167, 4 taps: 0.60 ms; 541 x 191 x 347, 7 taps, two steps: 0.27 ms). */
 #define F64_ELEMENT_CYCLES 1.4
 
+double lowrank_volume_least_seconds(const stn_task *task, const stn_machine *machine, int fused) {
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task),
+                 depth = 1 + fused * (task->reach[0][0] + task->reach[0][1]),
+                 launch = fmax(bytes / (rates.memory * machine->copy_bandwidth),
+                               (depth * rates.plane + rates.start) / machine->clock);
+    /* A little less, because lowrank_volume_cost rounds otherwise. */
+    return (1 - 1e-9) * ceil((double)task->steps / fused) * (machine->launch_seconds + launch) *
+           (task->dtype == STN_F32 ? rates.f32 : 1);
+}
+
 /* Each launch takes the largest of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernel reaches, and of the serial march of one block, which more multiprocessors do
  * not shorten. Halos come from L2, at a third of the cost. */

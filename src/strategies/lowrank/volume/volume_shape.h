@@ -34,6 +34,8 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
 int lowrank_volume_forms(void);
 void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *shape,
                          stn_estimate *estimate);
+/* A lower bound on the cost of every shape with `fused` steps a launch. */
+double lowrank_volume_least_seconds(const stn_task *task, const stn_machine *machine, int fused);
 /* Blocks of a launch along z, y and x of one grid. */
 void lowrank_volume_tiles(const stn_task *task, const lowrank_volume_shape *shape, int64_t tiles[3]);
 #endif
