@@ -36,7 +36,9 @@ stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run
     return STN_OK;
 }
 
-stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
+stn_dtype sourced_own_type(const stn_task *task) {
+    return task->dtype == STN_F16 && task->steps > 1 ? STN_F32 : task->dtype;
+}
 
 static int64_t rows_of(const stn_task *task) { return task->batch * task->n[0] * task->n[1]; }
 
@@ -51,14 +53,15 @@ double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int
 
 /* The source of level 1 begins with a masked copy of the caller's source, or with a copy if that
  * was masked when it was widened; a higher level begins with a copy of the source below. */
-static bool is_used(const sourced_state *state, sourced_operation operation) {
+static bool is_used(const sourced_state *state, uint64_t steps, sourced_operation operation) {
+    if (steps == 1) return operation == SOURCED_LAST;
     if (operation == SOURCED_COPY) return state->levels > (state->widened ? 1 : 2);
     return operation != SOURCED_MASK || state->levels > 1 || state->widened;
 }
 
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
     for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
-        if (!is_used(state, (sourced_operation)operation)) continue;
+        if (!is_used(state, plan->task.steps, (sourced_operation)operation)) continue;
         stn_text params = STN_TEXT_EMPTY;
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
         stn_params_begin_for(&params, operations[operation].reads_caller_type ? given : own);

@@ -73,7 +73,10 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
-/* ---- source_whole.c: false if no strategy sums the powers of these steps. */
+/* ---- source_whole.c */
+/* The task without its source; its taps are borrowed. */
+stn_task sourced_run_task(const stn_task *task);
+/* False if no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *execution, stn_error *error);
