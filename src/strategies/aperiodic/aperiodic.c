@@ -47,6 +47,7 @@ typedef struct choice {
     /* Of a transform pass: bytes and operations for each point, and the error. */
     float bytes, flops, error;
     float step_error; /* error of all steps */
+    float workspace;  /* bytes */
     int unit;
 } choice;
 
@@ -77,6 +78,8 @@ static bool add(const shape *s, const cost_table *costs, const levels *l, stn_ca
     c.bytes = (float)costs->bytes_per_point, c.flops = (float)costs->flops_per_point,
     c.error = (float)costs->transform_error;
     c.step_error = (float)costs->step_error;
+    c.workspace = (float)(d.workspace + (double)stn_task_points(s->task) * (double)stn_dtype_size(s->task->dtype) *
+                                            aperiodic_tree_grids(s->task, rounds));
     c.unit = (int)costs->unit;
     *to = (stn_candidate){{0}};
     memcpy(to->values, &c, sizeof c);
@@ -145,6 +148,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->launches = (double)c.launches + copies;
     result->halo_waste = passes / (points * rounds) - 1;
     result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
+    stn_estimate_memory(task, (double)c.workspace, result);
 }
 
 /* ---- building */

@@ -170,16 +170,18 @@ int aperiodic_tree_copies(const stn_task *task, uint64_t rounds) {
     return task->in_place && rounds % 2 == 1;
 }
 
-/* Index of the first grid that the box needs: the root may use the caller's grids, and a band that
- * is stepped in place needs one grid only. */
-static int first_grid(const maker *m, const division *d, const band *from) {
-    const stn_task *task = m->s->task;
-    if (from) return !d->steps && from->parts == 1;
+int aperiodic_tree_grids(const stn_task *task, uint64_t rounds) {
+    const int copies = aperiodic_tree_copies(task, rounds);
+    return copies == 2 ? 2 : rounds > 1 || copies;
+}
+
+/* The number of grids that the box needs: the root may use the caller's, and a band that is stepped
+ * in place needs one only. */
+static int count_grids(const maker *m, const division *d, const band *from) {
+    if (from) return d->steps || from->parts > 1 ? 2 : 1;
     if (!d->steps) return 1;
     m->tree->rounds = d->rounds + (d->rest > 0);
-    const int copies = aperiodic_tree_copies(task, m->tree->rounds);
-    if (copies == 2) return 0;
-    return m->tree->rounds > 1 || copies ? 1 : 2;
+    return aperiodic_tree_grids(m->s->task, m->tree->rounds);
 }
 
 /* from: the band of `parent` that becomes this node; both are NULL for the root. */
@@ -197,7 +199,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
     const division d = aperiodic_cost_divide(m->s, m->costs, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
-    for (int i = first_grid(m, &d, from); i < 2; i++) {
+    for (int i = 2 - count_grids(m, &d, from); i < 2; i++) {
         n->place[i] = *m->used;
         *m->used += (size_t)stn_round_up((int64_t)bytes, GRID_ALIGNMENT);
     }

@@ -60,6 +60,8 @@ typedef struct tree {
  * own layout, so that rounds use them directly; one if input and output are the same grid and the
  * first round would overwrite its input; otherwise two. */
 int aperiodic_tree_copies(const stn_task *task, uint64_t rounds);
+/* Grids of the size of the whole one in the workspace. */
+int aperiodic_tree_grids(const stn_task *task, uint64_t rounds);
 /* Must be cleared even after an error. */
 stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *costs, const levels *l, tree *made,
                                stn_error *error);
