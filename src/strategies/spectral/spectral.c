@@ -71,7 +71,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     spectral_shape shape;
     spectral_shape_make(task, machine, &choice, false, &shape);
     spectral_estimate(task, machine, &shape, result);
-    stn_estimate_memory(task, (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape)),
+    stn_estimate_memory(task,
+                        (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape) +
+                                 spectral_source_bytes(task, &shape)),
                         result);
 }
 
