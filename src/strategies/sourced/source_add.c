@@ -55,6 +55,7 @@ double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int
  * was masked when it was widened; a higher level begins with a copy of the source below. */
 static bool is_used(const sourced_state *state, uint64_t steps, sourced_operation operation) {
     if (steps == 1) return operation == SOURCED_LAST;
+    if (operation == SOURCED_LOAD) return !state->reads_input;
     if (operation == SOURCED_COPY) return state->levels > (state->widened ? 1 : 2);
     return operation != SOURCED_MASK || state->levels > 1 || state->widened;
 }

@@ -70,15 +70,23 @@ static int own_grids(const stn_task *task, int levels) {
     return task->steps == 1 ? 0 : levels + 1 + (sourced_own_type(task) != task->dtype);
 }
 
+/* Whether the first run reads the caller's input. */
+static bool reads_input(const stn_task *task) {
+    const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
+    return task->steps == 1 || (sourced_own_type(task) == task->dtype && task->alignment >= 16 &&
+                                (task->batch == 1 || task->in_batch_stride == packed.batch) &&
+                                !memcmp(task->in_stride, packed.stride, sizeof packed.stride));
+}
+
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(sourced_own_type(task));
-    const bool copies = task->steps > 1; /* the input and the sources */
+    const int copies = !reads_input(task) + (levels > 1 || sourced_own_type(task) != task->dtype);
     uint64_t runs[SOURCED_LEVELS];
     double memory = 0;
     count_runs(task->steps, levels, runs);
-    *result = (stn_estimate){.bytes = copies ? 4 * grid : 0, .launches = copies ? 2 : 0};
-    result->seconds = copies ? 2 * sourced_add_seconds(task, machine, 2) : 0;
+    *result = (stn_estimate){.bytes = 2 * copies * grid, .launches = copies};
+    result->seconds = copies * sourced_add_seconds(task, machine, 2);
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
@@ -110,6 +118,7 @@ static void place_grids(const stn_task *task, sourced_state *state) {
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     place_grids(task, state);
+    state->reads_input = reads_input(task);
     STN_TRY(sourced_make_kernels(plan, state, error));
     for (int level = 0; level < state->levels; level++) {
         const stn_task own = packed_task(task, sourced_level_steps(level), false);
@@ -128,15 +137,13 @@ static sourced_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;
 }
 
-/* Makes the level's steps from grid 0 to grid 1 of the workspace, and adds the level's source into
+/* Makes the level's steps from `from` to grid 1 of the workspace, and adds the level's source into
  * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation operation,
-                          sourced_grid to, stn_error *error) {
+                          const void *from, sourced_grid to, stn_error *error) {
     const sourced_grid stepped = sourced_own_grid(job, 1);
-    const stn_execution once = {.in = sourced_own_grid(job, 0).at,
-                                .out = (void *)stepped.at,
-                                .workspace = job->workspace,
-                                .stream = job->execution->stream};
+    const stn_execution once = {
+        .in = from, .out = (void *)stepped.at, .workspace = job->workspace, .stream = job->execution->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
     return sourced_add(job, operation, stepped, source_of(job, level), to, error);
 }
@@ -151,7 +158,8 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
         const bool first = level == 1 && !state->widened;
         STN_TRY(sourced_add(job, first ? SOURCED_MASK : SOURCED_COPY, c, c, start, error));
         for (int i = 1; i < RADIX; i++)
-            STN_TRY(advance(job, lower, level - 1, SOURCED_ADD, i < RADIX - 1 ? start : source_of(job, level), error));
+            STN_TRY(advance(job, lower, level - 1, SOURCED_ADD, start.at, i < RADIX - 1 ? start : source_of(job, level),
+                            error));
     }
     return STN_OK;
 }
@@ -181,13 +189,15 @@ stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution
         job.source = widened;
     }
     STN_TRY(make_sources(&job, error));
-    STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, execution->in), job.source,
-                        sourced_own_grid(&job, 0), error));
+    const sourced_grid own = sourced_own_grid(&job, 0), out = sourced_grid_at(&state->out, execution->out);
+    const void *from = state->reads_input ? execution->in : own.at;
+    if (!state->reads_input)
+        STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, execution->in), job.source, own, error));
     for (int level = state->levels - 1; level >= 0; level--)
-        for (uint64_t i = 0; i < runs[level]; i++) {
+        for (uint64_t i = 0; i < runs[level]; i++, from = own.at) {
             left--;
-            STN_TRY(advance(&job, state->run[level], level, left ? SOURCED_ADD : SOURCED_LAST,
-                            left ? sourced_own_grid(&job, 0) : sourced_grid_at(&state->out, execution->out), error));
+            STN_TRY(advance(&job, state->run[level], level, left ? SOURCED_ADD : SOURCED_LAST, from, left ? own : out,
+                            error));
         }
     return STN_OK;
 }

@@ -38,6 +38,7 @@ typedef struct sourced_state {
     struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;
     bool widened; /* workspace grids have another type than the caller's */
+    bool reads_input; /* the first run reads the caller's input */
     size_t grid;  /* bytes of a workspace grid */
 } sourced_state;
 
