@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/cheapest.h"
@@ -316,9 +317,13 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
                      size_t most) {
     search s = {.task = task, .machine = machine, .best = best, .most = stn_min(most, STN_CANDIDATES)};
     const bool must = sparse_must_split(task);
+    sparse_shape plain[STN_CANDIDATES]; /* the best without split elements */
     bool good;
-    if (!search_split(&s, most_fused, must, &good) && good && !must && may_split(task))
-        if (!search_split(&s, most_fused, true, &good) && good) (void)search_split(&s, most_fused, false, &good);
+    if (!search_split(&s, most_fused, must, &good) && good && !must && may_split(task)) {
+        const size_t count = s.count;
+        memcpy(plain, best, count * sizeof *best);
+        if (!search_split(&s, most_fused, true, &good)) memcpy(best, plain, count * sizeof *best), s.count = count;
+    }
     stn_power_clear(&s.taps);
     sparse_spectrum_clear(&s.spectrum);
     return good ? s.count : 0;
