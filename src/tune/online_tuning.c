@@ -197,7 +197,7 @@ static tune_trial *next_rival(stn_online *o) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            /* It is given up, unless all known parts are done: others may make it affordable. */
+            /* Given up while known parts remain. After them, new parts may make it affordable. */
             if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }
