@@ -11,8 +11,8 @@
 // block keeps its modes for all its tiles and computes their indices once.
 //
 // c(m) is 1; with LAYER_DOUBLED it is 2 for frequencies of the half spectrum whose mirror image is
-// not stored. Weights [pairs][modes] are gathered likewise: all their modes are retained. Reads
-// SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
+// not stored. Weights [channel pairs][modes] are gathered by the same kernel, with all modes
+// retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
 #include "device/launch_checks.cuh"
 #include "layer/modes.cuh"
