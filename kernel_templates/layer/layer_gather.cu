@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_
     const int mode0 = static_cast<int>(blockIdx.x - first * a.column_tiles) * SIDE, mode = mode0 + threadIdx.x;
     const bool kept = mode < a.axes.kept;
     const int index = kept ? index_of(a.axes, mode) : 0;
-    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, index % a.axes.length) ? 2 : 1;
+    const REAL factor = LAYER_DOUBLED && !is_self_conjugate(a.axes, index % a.axes.length) ? 2 : 1;
     for (long long i = first; i < a.row_tiles; i += tile_stride) {
         const long long row0 = i * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
