@@ -52,7 +52,7 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
     }
 }
 
-// ---- products of the data less a local mean. Tensor cores truncate the f32 sum
+// ---- products of the data less a middle value. Tensor cores truncate the f32 sum
 // (device/fragment.cuh), so sums of a smooth grid come out too small, launch after launch.
 // Subtracting from each block of 8 points the value of its middle point makes the truncated sum
 // small:
@@ -63,7 +63,7 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
 // The last sum depends on w alone, and its product is an ordinary rounded multiplication. Used for
 // f32 as three products (SEPARATE_SUMS).
 constexpr int MIDDLE = 4;  // index in the block of the point that is subtracted
-constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
+constexpr int sums_size(bool separate, int blocks) { return separate ? 8 * blocks : 1; }
 
 // sums[8 k + i]: the sum of the weights that block k contributes to output i. Same arguments as
 // fill_band; the caller puts a barrier after the call.

@@ -1,5 +1,5 @@
-// Points of kernels whose extents, strides, reaches and sides are data: direct_any, typed_point.
-// Their ARGUMENTS have n, in_stride, out_stride, reach, side, constant and points.
+// Points of grids in kernels that get extents, strides, reaches and sides as arguments: direct_any,
+// typed_point. Their ARGUMENTS have n, in_stride, out_stride, reach, side, constant and points.
 #pragma once
 #include "device/boundary.cuh"
 

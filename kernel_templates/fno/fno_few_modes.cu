@@ -28,7 +28,7 @@
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED,
 // FNO_CHUNKS_IN, FNO_CHUNKS_OUT, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
 #include "device/fft.cuh"
-#include "fno/ends.cuh"
+#include "fno/line_io.cuh"
 
 constexpr bool ALONE = FEW_SINGLE_CHANNEL != 0, PAIRS = FNO_REAL && !ALONE;
 // WIDTH: points of a butterfly.

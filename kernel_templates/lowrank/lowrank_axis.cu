@@ -190,11 +190,11 @@ __device__ __forceinline__ void compute_segment(const axis_arguments &a, const w
             const STORE *const upper = mine + g * LINE + 8 * h * POINT, *const lower = upper + 8 * LINE;
             if (SEPARATE_SUMS) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
             if (ALONG_X) {
-                load_less(top[h], upper + 2 * t, middle[h][0]);
-                load_less(bottom[h], lower + 2 * t, middle[h][1]);
+                load_difference(top[h], upper + 2 * t, middle[h][0]);
+                load_difference(bottom[h], lower + 2 * t, middle[h][1]);
             } else {
-                load_less(top[h], upper + 2 * t * PITCH, upper + (2 * t + 1) * PITCH, middle[h][0]);
-                load_less(bottom[h], lower + 2 * t * PITCH, lower + (2 * t + 1) * PITCH, middle[h][1]);
+                load_difference(top[h], upper + 2 * t * PITCH, upper + (2 * t + 1) * PITCH, middle[h][0]);
+                load_difference(bottom[h], lower + 2 * t * PITCH, lower + (2 * t + 1) * PITCH, middle[h][1]);
             }
         }
         // Skips tiles before the first output or past the last.

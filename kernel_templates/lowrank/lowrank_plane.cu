@@ -241,8 +241,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         for (int k = 0; k < BLOCKS_Y; k++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = mine + 8 * k * PITCH + 8 * h;
-                load_less(in[h][k], from, from + PITCH,
-                          SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
+                load_difference(in[h][k], from, from + PITCH,
+                                SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
             }
         if (HELD) {
 #pragma unroll

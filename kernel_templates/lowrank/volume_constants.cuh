@@ -59,9 +59,9 @@ constexpr int k_slices(int lead, int high) { return round_up(WARP_ROWS + lead + 
 constexpr int K_SLICES_T = OF_BANDS.banded || OF_BANDS.single ? k_slices(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int K_SLICES_X = OF_PLAIN.banded ? k_slices(LEAD_PLAIN, OF_PLAIN.high) : 0;
 // k-slices of a row that 16 output columns depend on.
-constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
+constexpr int K_SLICES_ROW = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
 // f64: the number of k-slices is odd, so that the last one has no partner in its block of 8.
-constexpr bool ODD = STEPS % K_SLICES != 0;
+constexpr bool ODD = K_SLICES_ROW % K_SLICES != 0;
 // Last k-slice that a tile uses.
 constexpr int last_k_slice(int lead, int high) { return (7 + lead + high) / K_SLICE; }
 constexpr int LAST_T = K_SLICES_T ? last_k_slice(LEAD_Y, OF_BANDS.high) : 0;
@@ -80,14 +80,14 @@ constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // Columns in shared memory before LEAD_X.
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
-constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * STEPS, SLOT);
+constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * K_SLICES_ROW, SLOT);
 // Elements of padding that place rows in different banks: see row_of
 constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
-constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * K_SLICE / 8) + 4;
+constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(K_SLICES_ROW * K_SLICE / 8) + 4;
 static_assert(STAGES >= BACK + AHEAD + 2, "the loop computes on some stages while others arrive");
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");

@@ -125,15 +125,15 @@ struct matrix {
     }
 };
 
-using exact = matrix<typename chosen<MODES_REAL, wide, wide_complex>::type>;
-using plain = matrix<typename chosen<MODES_REAL, double, complex<double>>::type>;
+using wide_matrix = matrix<typename chosen<MODES_REAL, wide, wide_complex>::type>;
+using double_matrix = matrix<typename chosen<MODES_REAL, double, complex<double>>::type>;
 
 // ---- its power
 
 __device__ __forceinline__ double narrowed(wide a) { return a.top; }
 __device__ __forceinline__ complex<double> narrowed(wide_complex a) { return {a.re.top, a.im.top}; }
-__device__ __forceinline__ plain narrowed(const exact &a) {
-    plain to;
+__device__ __forceinline__ double_matrix narrowed(const wide_matrix &a) {
+    double_matrix to;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
 #pragma unroll UNROLLED_SIZE
@@ -235,9 +235,9 @@ struct power_by_trace {
 };
 
 template <class T>
-__device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long long steps) {
+__device__ __forceinline__ double_matrix power_of(const matrix<T> &step, unsigned long long steps) {
     if constexpr (MODES_TRACE) {
-        plain power;
+        double_matrix power;
         power_by_trace<T> made(step);
         int squarings = 63 - __clzll(static_cast<long long>(steps));
 #pragma unroll 1
@@ -250,15 +250,15 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
         return power;
     } else {
         const int from = 62 - __clzll(static_cast<long long>(steps));
-        const plain rounded = narrowed(step);
+        const double_matrix rounded = narrowed(step);
         if constexpr (MODES_PLAIN >= 64) {
-            plain power = rounded;
+            double_matrix power = rounded;
             raise(power, rounded, steps, from, 0);
             return power;
         } else {
             matrix<T> power = step;
             raise(power, step, steps, from, MODES_PLAIN);
-            plain last = narrowed(power);
+            double_matrix last = narrowed(power);
             raise(last, rounded, steps, from < MODES_PLAIN ? from : MODES_PLAIN - 1, 0);
             return last;
         }
@@ -267,7 +267,8 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
 
 // Two powers at once, whose operations fill each other's latencies.
 template <class T>
-__device__ __forceinline__ void powers_of(const matrix<T> (&step)[2], unsigned long long steps, plain (&power)[2]) {
+__device__ __forceinline__ void powers_of(const matrix<T> (&step)[2], unsigned long long steps,
+                                          double_matrix (&power)[2]) {
     if constexpr (MODES_TRACE) {
         power_by_trace<T> low(step[0]), high(step[1]);
         int squarings = 63 - __clzll(static_cast<long long>(steps));
@@ -298,7 +299,7 @@ __device__ __forceinline__ void round_to(complex<double> from, complex<applied> 
 }
 
 // The power times `scale`, except for the constants that steps add.
-__device__ __forceinline__ factors scaled(const plain &power, double scale) {
+__device__ __forceinline__ factors scaled(const double_matrix &power, double scale) {
     factors to;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)

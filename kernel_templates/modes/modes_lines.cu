@@ -154,7 +154,7 @@ __device__ __forceinline__ void store_point(const lines_arguments &a, const spec
 
 // The states at frequencies q and q + N.
 __device__ __forceinline__ void step_at(const lines_arguments &a, frequency &f, int q, value (&state)[2][W]) {
-    plain power[2];
+    double_matrix power[2];
     powers_at<2 * N, 2>(a.tables, a.steps, f, q, power);
 #pragma unroll
     for (int half = 0; half < 2; half++) {

@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_c
         const long long row = begin + own, z = row / a.rows[1], y0 = row - z * a.rows[1];
         f.terms = terms[own];
         f.first = !row && !kx;
-        exact step = {};
+        wide_matrix step = {};
         modes_matrix(f, step);
         const factors power = scaled(power_of(step, a.steps), a.scale);
         const long long mirror_z = MODES_EVEN[0] && z ? a.tables.axis[0].n - z : z;

@@ -27,7 +27,7 @@
 //
 // SEGMENT_SINGLE 1: the real and the imaginary parts hold the even and the odd points of one real
 // segment of 2 N points, instead of two segments (multiply_real_segment). 2: two teams of THREADS
-// threads share one segment of four times the length; the second team has the odd frequencies:
+// threads share one real segment of 4 N points; the second team has the odd frequencies:
 //
 //     stage 0    sum or difference of points j and j + N of both teams; its twiddle factors are
 //                included in those of the second team: w is exp(-2 pi i / (2 F)) in stage 1,
@@ -150,8 +150,8 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *tw
 
 // Multiplies by the symbol, and swaps the real and imaginary parts. The table has the order
 // [p][r][q], with p from 0 to F / 2. For p > F / 2 the frequency is the negative of that of entry
-// [F - p][15 - r][15 - q], so the symbol is the conjugate of this entry; with SYMBOL_EVEN it equals
-// it. SYMBOL_REAL: its imaginary part is 0.
+// [F - p][15 - r][15 - q], so the symbol is the conjugate of this entry or, with SYMBOL_EVEN,
+// equal to this entry. SYMBOL_REAL: the symbol's imaginary part is 0.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
     const bool mirrored = p > F / 2;
@@ -225,14 +225,14 @@ __device__ __forceinline__ void multiply_mirrored_line(point (&x)[16], const REA
     const bool mirrored = p > F / 2;
     int first = mirrored ? (F - p) * 256 + 255 - q : p * 256 + q;
     hide_from_optimizer(first);
-    const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
+    const REAL *const first_a = symbol + first, *const first_c = symbol + (F / 2 + 1) * 256 + 2 * first;
     const int step = mirrored ? -16 : 16;
     const REAL sign = mirrored ? REAL(-1) : REAL(1);
     mix_mirrored(x, t, q, 0, [&](int r, point own, point other) {
-        REAL even[1];
-        load_run(even, a + r * step);
-        const point odd = load_pair(c + 2 * r * step);
-        return swapped(even[0] * own + other * point{odd.re, sign * odd.im});
+        REAL a[1];
+        load_run(a, first_a + r * step);
+        const point c = load_pair(first_c + 2 * r * step);
+        return swapped(a[0] * own + other * point{c.re, sign * c.im});
     });
 }
 
@@ -249,10 +249,13 @@ __device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL
     hide_from_optimizer(first);
     const REAL *const table = symbol + 2 * first;
     mix_mirrored(x, t, q, team, [&](int r, point own, point other) {
-        const point even = load_pair(table + 32 * r);  // a and c, or a.
-        if (SYMBOL_REAL) return swapped(even.re * own + even.im * swapped(other));
-        const point odd = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
-        return swapped(own * even + swapped(other) * odd);
+        const point first_pair = load_pair(table + 32 * r);
+        if (SYMBOL_REAL) {
+            const REAL real_a = first_pair.re, real_c = first_pair.im;
+            return swapped(real_a * own + real_c * swapped(other));
+        }
+        const point a = first_pair, c = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
+        return swapped(own * a + swapped(other) * c);
     });
 }
 // Stage 6.
@@ -282,8 +285,8 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 
 // x[i] is point point_of(first, i), before and after; afterwards its real and imaginary parts are
 // swapped. All threads of the block must call it; THREADS threads do one convolution, and t is this
-// thread's number within it. A thread may work for one convolution in the first and the last stage,
-// whose buffer is `columns`, and for another in between, whose buffer is `buffer`.
+// thread's number within it. In the first and the last stage a thread may work for another
+// convolution than in between: `columns` is the buffer of the former, `buffer` that of the latter.
 // On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *twiddle_table, const REAL *symbol, int team = 0) {

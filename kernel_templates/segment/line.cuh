@@ -20,7 +20,7 @@ struct line_arguments {
     unsigned segments, all;     // Segments of a line, and of all lines.
     int lead, useful;
     int width;  // Width of a profile.
-    int rest;
+    int padding;
     divisor by_segments, by_y, by_z;  // Divisors segments, lines_y, lines_z.
     REAL past[2];                     // Value past a constant side.
 };

@@ -33,7 +33,7 @@ struct tile_arguments {
     long long out_far[3];
     unsigned tiles[3];  // Numbers of tiles along z, y, x.
     unsigned all;
-    int lead[3], useful[3], before[3], rest;
+    int lead[3], useful[3], before[3], padding;
     divisor by_tiles[3];
     REAL past, unused;
 };

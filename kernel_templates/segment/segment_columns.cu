@@ -32,9 +32,9 @@ struct columns_arguments {
     long long out_far[3];
     unsigned others;           // Points of the third axis.
     unsigned segments, tiles;  // Along the axis; along x.
-    unsigned all;              // Tiles of all segments, of the third axis and the grids.
+    unsigned all;              // Number of tiles: segments * tiles * others * grids.
     int lead, useful;
-    int width[3], rest;  // Widths of profiles: along the axis, along the third axis, along x.
+    int width[3], padding;  // Widths of profiles: along the axis, along the third axis, along x.
     long long skip[3];   // Points between the sides that the tables leave out (profile_at).
     // Divisors: segments * tiles, GROUP * segments, tiles of the last group, others.
     divisor by_plane, by_group, by_last, by_others;
@@ -125,8 +125,8 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     copy_async_commit();
 }
 
-// Past an odd side columns are their negated mirror images. If all inputs were loaded, a thread
-// negates those that it reads itself.
+// Past an odd side a column continues as its negated mirror image. fetch() copies images without
+// their signs; here a thread negates the images among the points that it will take.
 __device__ __forceinline__ void negate_images(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
@@ -156,19 +156,20 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
-// PROFILES: the weights sum to 1 and all constant sides have the same value, which is added times 1
-// - (1 - P)(1 - P').., where P, P' are the profiles of the axes (along one axis alone, P). This
-// combines two profiles:
+// PROFILES: the weights sum to 1, and all constant sides have the same value v. Then
+//     v (1 - (1 - P)(1 - P') ..)
+// is added to the outputs, where P, P', .. are the profiles of the axes: the effect of a value of 1
+// past the sides of one axis. joined() returns 1 - (1 - p)(1 - q).
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-// The table of P has the points near the low side, one 0 if there are points in between, and those
-// near the high side.
+// P at point i. The table has `width` entries for the points near the low side, then one 0 for all
+// points in between, if there are any, then the entries for the points near the high side.
 __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long skip, long long i) {
     return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
-// The terms added to the outputs of a thread's columns: `offset` for the other axes, plus `rest`
-// times P along the axis. Output j uses entry min(ahead + j, max(back + j, width)) of the table of
-// P.
+// A thread adds offset + rest P to the outputs of its two columns, where P is the profile along the
+// axis; the profiles of the other axes are contained in `offset` and `rest`. P of output j is entry
+// min(ahead + j, max(back + j, width)) of its table.
 struct addition {
     point offset, rest;
     int ahead, back;
@@ -223,7 +224,7 @@ __device__ __forceinline__ void store_point(const columns_arguments &a, const ti
     if (have > 0) to[0] = narrow<STORE>(value.re);
     if (have > 1) to[1] = narrow<STORE>(value.im);
 }
-// With aligned pairs only the last column may lack a neighbour, so the loop is not unrolled.
+// If pairs are aligned, this runs for the last column only, and a loop keeps the code short.
 __device__ __forceinline__ void store_singly(const columns_arguments &a, const tile &s, const addition &add,
                                              const point (&x)[16], unsigned count, int have, int first) {
     if constexpr (VECTOR == 1) {
@@ -265,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
     bool fetched = false;
 #pragma unroll 1
     do {
-        point x[16] = {};  // Or registers would hold the previous iteration's points.
+        point x[16] = {};  // Frees the registers of the previous iteration's points.
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int pair = thread % PAIRS, first = thread / PAIRS;

@@ -1,8 +1,9 @@
 // Copies of lines (rows of the grid) into shared memory, 16 bytes at a time, and stores of outputs,
 // for the sparse kernels.
 //
-// While an H200 copies a warp's tile of 1024 points in f16, a multiprocessor has 220 cycles, or 880
-// issue slots. Of these the tile, which has 10 windows and 24 products, takes
+// The memory of an H200 needs so long to copy a warp's tile of 1024 points in f16 that a
+// multiprocessor has 220 cycles, or 880 issue slots, for the tile. Its 10 windows and 24 products
+// take
 //
 //     290 instructions, 76 of them for copies and 95 for stores; 820 if grid ends are tested for
 //         each copy and store, and not once for all copies and once for all stores of a thread
@@ -84,7 +85,7 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
-    // All 16 bytes past a side are contiguous.
+    // Whether 16 bytes past a side are contiguous in the grid, too.
     const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;
 #pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {

@@ -85,9 +85,9 @@ static void compile_range(void *user, int64_t begin, int64_t end) {
 }
 
 /* NVRTC's front end serves one thread at a time, its later passes all threads in parallel, so the
- * kernel that takes longest is started first. A kernel that several batches lack comes last in all
- * but the first of them, where it is found compiled. Creates a pool of its own, since the caller
- * may run on the context's. */
+ * kernel that takes longest is started first. If several batches lack a kernel, the first one
+ * compiles it; the others ask for it last, when it is compiled already. Creates a pool of its own,
+ * since the caller may run on the context's. */
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count) {
     timed_kernel *list = calloc(count * STN_COMPILE_BATCH_MAX, sizeof *list);
     stn_pool *pool = NULL;

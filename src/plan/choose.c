@@ -125,10 +125,10 @@ static void set_time_limit(stn_plan *plan, double limit) {
  *     name           of a strategy; NULL: all
  *     most           candidates of each strategy
  *     allowed_error  as in rank_strategy
- *     best, limit    only the first row matters, if its cost is at most `limit`. Strategies with
- *                    `least_seconds` come last, and are skipped if it exceeds the best cost
- *     errors         in and out, 0 at first: each strategy's least error that an earlier call
- *                    rejected. If `best`, a strategy with more than allowed_error is skipped */
+ *     best, limit    if `best`, only the cheapest candidate is needed, if it costs at most `limit`:
+ *                    strategies with a lower bound (`least_seconds`) come last, or are skipped
+ *     errors         least error of the rejected candidates, by strategy; 0 before the first call.
+ *                    If `best`, a strategy whose error exceeds allowed_error is skipped */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
@@ -266,9 +266,9 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
     plan->kernels->batch = NULL;
     if (batch && batch->count) {
         const size_t workspace = plan->workspace_size;
-        const bool may_wait = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
+        const bool may_defer_compile = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
         stn_plan_unprepare(plan);
-        if (may_wait && plan->first_result(plan, batch, workspace)) return STN_OK;
+        if (may_defer_compile && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
         status = strategy->prepare(plan, error);
     }

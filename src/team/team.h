@@ -107,7 +107,7 @@ stn_status team_predict(stn_team *team, const stn_problem *problem, const stn_pl
                         stn_team_plan **plan, stn_error *error);
 
 stn_status team_plan_begin(stn_team *team, stn_team_plan **plan, stn_error *error);
-/* Divides the rows of a plan with steps, batch, rows, reach and row_bytes among its members. */
+/* Divides the rows among the members, once steps, batch, rows, reach and row_bytes are set. */
 void team_plan_divide(stn_team_plan *plan);
 /* Ends the creation of a plan, in all processes: they agree on `status`, the outcome so far, on the
  * hash and on the steps between exchanges, and make their members' plans. problem: NULL for a
@@ -153,7 +153,7 @@ stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_erro
 /* ---- team_run.c */
 /* Records a failure of this process, and returns STN_OK if the run must continue because the
  * failure cannot be reported to the other processes now. */
-stn_status team_note(stn_team_plan *plan, stn_status status);
+stn_status team_record_failure(stn_team_plan *plan, stn_status status);
 /* Steps of launch number i. */
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
     return launch < plan->steps / plan->steps_per_exchange ? plan->steps_per_exchange

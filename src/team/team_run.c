@@ -53,7 +53,7 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
 /* Records a failure of this process. With NCCL alone it cannot be reported to the other processes
  * now, so this process continues the exchanges, without computation, until the agreement at the end
  * of the run. */
-stn_status team_note(stn_team_plan *plan, stn_status status) {
+stn_status team_record_failure(stn_team_plan *plan, stn_status status) {
     const team_ranks *ranks = plan->team->ranks;
     if (!ranks || ranks->has_mpi || ranks->broken) return status;
     if (status != STN_OK) plan->failed = status;
@@ -74,7 +74,7 @@ static stn_status load_parts(stn_team_plan *plan, const grids *caller, stn_error
 static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
     if (caller->in) plan->at = 0;
     plan->failed = STN_OK;
-    STN_TRY(team_note(plan, load_parts(plan, caller, error)));
+    STN_TRY(team_record_failure(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
@@ -100,8 +100,8 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
         if (team_is_here(plan->team, m) && plan->failed == STN_OK)
-            STN_TRY(team_note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
-                                             plan->team->member[m].lane, error)));
+            STN_TRY(team_record_failure(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                                                       plan->team->member[m].lane, error)));
     }
     plan->at = !from;
     return team_mark(plan, error);
@@ -119,7 +119,7 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     }
     for (uint64_t i = 0; i < all && !plan->spectral; i++) {
         STN_TRY(team_step(plan, i == launches, error));
-        STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+        STN_TRY(team_record_failure(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
     }
     /* Downloads are not ordered after other streams. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;

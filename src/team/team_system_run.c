@@ -270,7 +270,7 @@ static stn_status run_states(stn_team_plan *plan, const caller *given, char **va
     for (uint64_t state = 0; state < task->states; state++) {
         for (uint64_t i = 0; i < team_system_launches(plan); i++, plan->system->launch++) {
             STN_TRY(team_step(plan, i == plan->steps / plan->steps_per_exchange, error));
-            STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+            STN_TRY(team_record_failure(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
         }
         if (given->whole || plan->team->ranks) STN_TRY(team_wait(plan, error));
         if (task->stack) STN_TRY(store(plan, given, (int64_t)state, error));

@@ -58,7 +58,7 @@ typedef struct stn_online {
     stn_background_compile *background; /* NULL: no thread could be started */
     pid_t owner;
     tune_stage stage;
-    stn_timer *cost;                  /* times a whole trial */
+    stn_timer *trial_timer;           /* times a whole trial */
     size_t candidate_workspace, grid; /* bytes */
 } stn_online;
 

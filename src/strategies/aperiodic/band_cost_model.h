@@ -45,7 +45,7 @@ bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table
 typedef struct division {
     uint64_t steps, rounds, rest;
     double seconds; /* of everything, with bands and copies */
-    double passes;  /* transform passes, in box points: of everything, with bands */
+    double transform_points; /* points of all transform passes, with those of bands */
     double launches;
     double workspace; /* bytes, without the grids of the box itself */
 } division;

@@ -35,10 +35,10 @@ struct node {
     stage stages[2];
     int count;
     /* The box is computed by single steps, and reads the enclosing box in place */
-    bool reads_other;
+    bool reads_parent;
     /* Byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
      * not replace. */
-    size_t place[2];
+    size_t grid_offset[2];
 };
 
 typedef struct tree {
@@ -49,10 +49,10 @@ typedef struct tree {
      * other and with the round's transforms. */
     bool forks;
     stn_fork *fork; /* owned; NULL: one after another */
-    /* Bytes of the workspace. grids: of all boxes' grids. plans: the most of any plan of the whole
-     * grid, and of each branch. */
-    size_t grids;
-    size_t plans[1 + STN_FORK_BRANCHES];
+    size_t grid_bytes; /* workspace of all boxes' grids */
+    /* The largest workspace of any plan on the main stream (entry 0), and of any plan on each
+     * branch. */
+    size_t plan_bytes[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;
 } tree;
 
