@@ -384,9 +384,15 @@ def raised(weights: np.ndarray) -> np.ndarray:
     returned unchanged, and so are weights that are all multiples of 2^-16: their sums are exact,
     and the factor could turn an exact sum of terms of both signs from 4 into 3.999. Weights of 0
     are not counted in the bound, since only some filters have removed them before."""
-    if not _can_be_summed(weights) or abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
+    values = weights.tolist()  # few numbers, for which Python's loops are faster than NumPy's
+    try:
+        total = math.fsum(values)
+    except OverflowError:
         return weights
-    return weights * (1 + (np.count_nonzero(weights) + 2) * math.fsum(np.abs(weights)) * 2.0 ** -52)
+    if abs(total - 1) > 1e-14 or all([(65536 * value).is_integer() for value in values]):
+        return weights
+    count = len(values) - values.count(0.0)
+    return weights * (1 + (count + 2) * math.fsum(map(abs, values)) * 2.0 ** -52)
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass], wide_integers: bool) -> int:
