@@ -94,11 +94,11 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
     lines = _plain_lines(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None
-    if lines is None:
-        given, weights = None, (frozen(sigma), frozen(truncate), frozen(radius))
-    else:
-        given, weights = lines[0] if len(lines) == 1 else np.concatenate(lines), tuple([each.size for each in lines])
-    key = ('gaussian', *weights, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
+    given: Optional[np.ndarray] = None
+    about: Tuple[Any, ...] = (frozen(sigma), frozen(truncate), frozen(radius))
+    if lines is not None:
+        given, about = lines[0] if len(lines) == 1 else np.concatenate(lines), tuple([each.size for each in lines])
+    key = ('gaussian', *about, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, local=local, out=to, nan=nan),
