@@ -46,7 +46,7 @@ static const cost costs[] = {{"direct_any", "", 0.15, 0},
                              {"spectral_columns", "", 0.45, 0},
                              {"spectral_rows", "", 0.35, 0},
                              {"spectral_source", "", 0.27, 0},
-                             {"", "", 0.45, 0}};
+                             {"", "", 0.5, 0}};
 
 static double value_of(const char *params, const char *name) {
     const char *at = strstr(params, name);
