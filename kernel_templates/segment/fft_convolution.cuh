@@ -236,13 +236,15 @@ __device__ __forceinline__ void multiply_mirrored_line(point (&x)[16], const REA
     });
 }
 
-// One real segment of 2 N points as N complex ones, Z = even + i odd. With the symbol L on a circle
-// of 2 N points and t = pi k / N,
+// Convolves one real segment of 2 N points that is packed as N complex ones, Z = even + i odd.
+// (With SEGMENT_SINGLE 2, N is twice that of one team.) With the symbol L on a circle of 2 N points
+// and t = pi k / N,
 //
 //     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t
 //                                            s, d = (L[k] +- L[k + N]) / 2
 //
-// The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
+// The table has the order [team][p][r][q]. With SYMBOL_REAL each entry is the real pair a, c;
+// otherwise all complex a come first, then all complex c.
 __device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL *symbol, int t, int team, int p,
                                                       int q) {
     int first = (team * F + p) * 256 + q;
