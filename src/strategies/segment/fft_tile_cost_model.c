@@ -86,9 +86,9 @@ typedef struct tile_costs {
     double chain[PHASES]; /* Cycles of a round of the block's threads. */
     /* Cycles of a lone block, without these rounds; of the multiprocessor's units. */
     double alone, units;
-    double clusters, each;  /* Blocks or clusters that run side by side, and their tiles. */
+    double clusters, each;  /* Multiprocessors, or groups that share a tile; tiles of each. */
     double at_sides, flops; /* Part of the tiles at sides; operations of a launch. */
-    double move;            /* Bytes. */
+    double move;            /* Bytes read and written by a launch. */
 } tile_costs;
 
 static void costs_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape, tile_costs *c) {

@@ -164,8 +164,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
-/* Cost of the sides across axis k: convolutions of pairs of depths, in the segments of the other
- * axis. */
+/* Adds the cost of the terms of fixed and constant sides: for each side, convolutions of pairs of
+ * depths, in the segments of the pass along the side. */
 static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double launches = shape->launches;
     int odd = 0;

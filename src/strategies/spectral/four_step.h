@@ -26,8 +26,8 @@ typedef struct spectral_four_step {
     int64_t length; /* Points of the matrix. */
     /* windows: of one grid. windows_at_once: windows, over all grids, that run together. */
     int64_t windows, windows_at_once;
-    int64_t spectrum; /* Complex numbers of a window's spectrum. */
-    stn_shared_fft down, along;
+    int64_t spectrum;           /* Complex numbers of a window's spectrum. */
+    stn_shared_fft down, along; /* The FFTs of columns and of rows. */
     stn_symbol symbol;
     int fine; /* log2 of the size of the first of two tables of twiddle factors. */
 } spectral_four_step;

@@ -108,8 +108,8 @@ typedef struct parts_job {
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
-    /* row: number of lines computed together. rows: number of such groups if group k equals group
-     * rows - k, otherwise 1. */
+    /* row: number of lines computed together, as a group. rows: number of groups, if group k equals
+     * group rows - k; otherwise both are 1. */
     int64_t row, rows;
     atomic_bool failed;
 } parts_job;

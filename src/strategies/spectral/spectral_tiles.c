@@ -1,5 +1,5 @@
-/* Tiles of a 2D grid (overlap-save): each is transformed as a periodic domain of its own, with the
- * points that reach into it; see spectral_shape.h.
+/* Tiles of a 2D grid (overlap-save). Each is transformed as a periodic domain of its own, together
+ * with the points around it that its results depend on; see spectral_shape.h.
  *
  *     |<-before->|<------ step ------>|<-after->|   a line of `length` points, `step` are outputs
  *
