@@ -17,9 +17,11 @@ constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // transform_columns_transposed.
 constexpr bool TRANSPOSED = DFT_REAL && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr bool SCALED = sizeof(STORE) == 2;  // Inputs are scaled.
+// Elements of shared memory of a row, of a slice with its gap, and of all slices.
 constexpr int PITCH = 8 * BLOCKS_2 + (TRANSPOSED ? 0 : 4),
               SLICE = 16 * ROW_STRIPS * PITCH + (TRANSPOSED ? 0 : SLICE_GAP);
 constexpr int BUFFER = N3 * SLICE;
+// Even slices are stored before odd ones (dense_convolution.cuh).
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0 && !TRANSPOSED;
 
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // Stacks of 16 pairs (k1, k2).

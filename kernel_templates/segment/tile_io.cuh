@@ -303,7 +303,7 @@ __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &
     for (int k = 0; k < 4; k++) {
         const int row = k / 2 * 8 + k % 2;
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
-        // The addition is unconditional, because sums in f64 wait for its products.
+        // Without TILE_SHIFTED not even 0 is added: an addition in f64 waits for pending products.
         if (TILE_SHIFTED) value += sees_side ? a.past : REAL(0);
         store_if(first + row >= a.lead[1] && first + row < end, 1, to + row * a.out_far[1], narrow<STORE>(value));
     }

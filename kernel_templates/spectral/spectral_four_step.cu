@@ -45,6 +45,7 @@ struct spectral_four_step_arguments {
     const REAL *twiddles;  // Twiddle factors of the FFT stages.
     // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
     const REAL *fine, *coarse;
+    // Strides of grids; points of a grid; points of a window before its outputs.
     long long in_batch, out_batch, n, before;
     // The first window of this launch, counted over all grids; windows of a grid.
     long long first, windows;

@@ -1,7 +1,7 @@
 // The first and the last pass of `spectral`: real FFTs of the grid's rows along x, forward and
 // inverse.
 //
-//     X[k] = 2 sum over m < 2N of  u[m] exp(-2 pi i k m / 2N),  k = 0 .. kept - 1
+//     X[k] = 2 sum over m < 2N of  u[m] exp(-2 pi i k m / (2N)),  k = 0 .. kept - 1
 //
 // u: the row, extended at both ends. A row of 2N real points is transformed as N complex ones. Z is
 // the FFT of these; even points are their real parts, odd points their imaginary parts:

@@ -131,7 +131,7 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
     for (int i = 0; i < PHASES; i++) alone += (double)stn_div_up(c->count[i], threads) * c->chain[i];
-    /* hypot would take half of the time of a search. */
+    /* sqrt, because hypot would take half of the time of a search. */
     const double units2 = c->units * c->units, each = alone / blocks;
     const double full = sqrt(each * each + units2), last = rest > 0 ? sqrt(alone * alone + rest * rest * units2) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;

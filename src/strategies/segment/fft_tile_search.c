@@ -16,7 +16,8 @@
 #define MOST_FITS 2
 /* With more taps the search for the reach is slow: only a few launches are tried. */
 #define MANY_TAPS 64
-#define MOST_REACH 144 /* Reach at which the longest tile of one block has the fewest outputs. */
+/* Largest reach. It leaves the longest tile of one block 1 / LEAST_USEFUL of its points. */
+#define MOST_REACH 144
 #define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 
 /* Tile sides in units of 16 points. Rows have 8 times as many complex points; columns have two
@@ -169,7 +170,7 @@ static bool add_launches(search *s, int64_t launches) {
     return add_tiles(s, &l);
 }
 
-/* Numbers of launches that are tried. */
+/* Numbers of launches that are tried. FIRST_OF_FEW: the index of the first one if few are tried. */
 static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
 enum { FIRST_OF_FEW = 4 };
 

@@ -102,7 +102,7 @@ static double flops_of_pair(const stn_task *task, const segment_shape *shape, co
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
-/* Whole waves of blocks, or the latency of one block. */
+/* Seconds of whole waves of blocks, but at least the latency of one block. all: without waves. */
 static double compute_seconds(const stn_task *task, const segment_pass *pass, double all, double waves) {
     if (waves < 1 && pass->first > 0 && along_x(pass))
         return fmax(all, latencies[task->dtype][size_index(pass->first)]);

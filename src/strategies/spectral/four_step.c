@@ -153,7 +153,7 @@ static void find_sides(stn_search_cache *searches, const limits *l, bool wide, s
     stn_search_cache_store(searches, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
 }
 
-/* The arguments of search_lengths, besides what follows from the machine. */
+/* All values on which the result of search_lengths depends: the key of its cached result. */
 typedef struct lengths_key {
     int64_t n, period, reach[2], longest, most, shares, wide;
 } lengths_key;

@@ -46,7 +46,8 @@ typedef struct spectral_four_step_state {
     double largest, decay_bound;
 } spectral_four_step_state;
 
-/* Whether a task's lines need a four-step FFT and permit one. */
+/* Whether a 1D task's lines are too long for spectral_choose, or not served by it for another
+ * reason. spectral_four_step_choose says whether a four-step FFT serves them. */
 bool spectral_four_step_for(const stn_task *task, const stn_machine *machine);
 /* Chooses a candidate; false if the task permits none, and `reason` says why. */
 bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine, spectral_four_step_choice *choice,

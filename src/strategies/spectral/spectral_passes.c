@@ -17,7 +17,7 @@
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Whether some columns at the symbol have no points, only a source. */
+/* Whether some columns of the pass that applies the symbol have no points, only a source. */
 static bool has_columns_without_points(const spectral_shape *shape) {
     const spectral_choice *c = &shape->choice;
     return c->with_points[2] < c->kept[2] || (shape->last == 0 && c->with_points[1] < c->kept[1]);

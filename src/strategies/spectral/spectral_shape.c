@@ -35,8 +35,8 @@ static double column_cost(int64_t length) {
     const bool good = stn_shared_fft_is_smooth(length) && (length <= MAY_SHARE || length % 4 == 0);
     return good ? cost_of(length, length) : INFINITY;
 }
-/* Of a column in a cluster of four blocks: each block has a fourth of the first stage's butterflies
- * and, after it, a fourth of the points. */
+/* Cost of a column in a cluster of four blocks: each block has a fourth of the first stage's
+ * butterflies and, after it, a fourth of the points. */
 static double divided_column_cost(int64_t length) { return length % 16 == 0 ? column_cost(length) : INFINITY; }
 static double row_cost(int64_t length) {
     return length % 2 == 0 && stn_shared_fft_is_smooth(length / 2) ? cost_of(length, length / 2) : INFINITY;

@@ -138,7 +138,7 @@ double spectral_parts_work(const spectral_choice *choice);
 bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice);
 static inline bool spectral_in_parts(const spectral_choice *choice) { return choice->parts > 0; }
 static inline int64_t spectral_parts_step(const stn_task *task, const spectral_choice *choice) {
-    return (task->n[1] + choice->parts - 1) / choice->parts; /* Correct points of a part. */
+    return (task->n[1] + choice->parts - 1) / choice->parts; /* Outputs of a part. */
 }
 /* ---- marching_columns.c: columns of tiles ---------------------------------------------------- */
 
@@ -191,7 +191,7 @@ static inline size_t spectral_room(size_t *end, size_t bytes) {
 static inline bool spectral_frozen(const stn_extension *e, int side) {
     return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0;
 }
-/* Whether all sides wrap or mirror with the same sign, so that there is no source. */
+/* Whether all sides wrap or mirror without a change of sign, so that there is no source. */
 bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);

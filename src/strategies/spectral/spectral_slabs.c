@@ -76,8 +76,8 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return estimate.seconds;
 }
 
-/* Widens slabs until they are fast enough, and checks that they still save enough memory. Only for
- * grids larger than L2. */
+/* Widens slabs until they are fast enough. Returns whether they still save enough memory; false for
+ * grids that fit L2. */
 static bool pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                 spectral_choice *slabs) {
     const double most = SLOWER * seconds_of(task, machine, whole);
