@@ -25,7 +25,7 @@ struct line_copies {
     static_assert(AT_ONCE > 0, "a line has no more slots than the block has threads");
     int line, column;  // the first line and column of the stage that this thread copies
     long long x;       // column of the grid where it reads, if `whole`
-    bool whole;        // for all threads of the block: those 16 bytes are contiguous in the grid
+    bool whole;        // the 16 bytes of each thread of the block are contiguous in the grid
 
     // Prepares columns x0 .. x0 + SLOTS * SLOT - 1 of a grid with nx columns.
     template <int VECTOR, int LOW, int HIGH>
@@ -63,8 +63,8 @@ struct line_copies {
     }
 };
 
-// Copies lines y0 to y0 + LINES - 1 of a grid with the block's prepared copies. False if these do
-// not apply; then load_lines does it.
+// Copies lines y0 to y0 + LINES - 1 of a grid with the block's prepared copies. Returns false if
+// these cannot do it; the caller then uses load_lines.
 template <int LINES, int LOW, int HIGH, class COPIES, class STORED, class PLACE>
 __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, PLACE place, const STORED *grid,
                                            long long pitch, long long y0, long long ny) {
@@ -80,12 +80,13 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
 }
 
 // Copies LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i)
-// and goes to stage + place(i). Element by element where rows are unaligned (VECTOR 1), past
-// mirrors, and where a grid ends within 16 bytes; a thread waits once for all its elements.
+// and goes to stage + place(i). Where rows are unaligned (VECTOR 1), past mirrors, and where a grid
+// ends within 16 bytes, single elements are copied: a thread loads all elements of 16 bytes before
+// it stores the first.
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
-    // Whether 16 bytes past a side are contiguous in the grid, too.
+    // Whether 16 bytes past a side are contiguous in the grid.
     const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;
 #pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {
@@ -122,7 +123,7 @@ __device__ __forceinline__ float four_outputs<float>::element(int e) const {
     return __uint_as_float(word[e]);
 }
 
-// Stores them in one access, or as many as remain in the row.
+// store_four stores the four in one access; store_some stores the first `left` of them.
 template <class STORED>
 __device__ __forceinline__ void store_four(STORED *to, const four_outputs<STORED> &four) {
     store_run(reinterpret_cast<unsigned *>(to), four.word);
