@@ -132,9 +132,9 @@ static uint64_t launches(const stn_plan *plan) {
     return 1;
 }
 
-/* With two or three passes, the first does not write the grid that the last one reads as its
- * origin, and no pass writes its own input. So execution in place needs no copy; frozen points are
- * then read where they are written. */
+/* With two or three passes, only the last writes the output, and no pass writes its own input. So
+ * execution in place needs no copy: the last pass reads frozen points from the elements that it
+ * writes. */
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     (void)part;
