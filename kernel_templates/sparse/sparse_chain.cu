@@ -19,8 +19,9 @@
 // ends with four adjacent outputs of rows g and g + 8. Product K of U for a block of 16 rows takes
 // the same words as product K - SETS for the next block. So an iteration's words, of 16 rows from
 // each half of U's window (in f16 one set, in f32 two), are computed once and added to the sums of
-// DEPTH blocks; each row of T is computed twice, once in either half. In iteration s, sum[d]
-// belongs to block s - d, which then lacks DEPTH - 1 - d iterations:
+// DEPTH blocks; each row of T is computed twice, once for either half. In iteration s, sum[d]
+// belongs to block s - d, which then lacks DEPTH - 1 - d iterations. With T(s) for the words of
+// iteration s, and U(d) for the SETS products of U that take them for block s - d:
 //
 //     iteration s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)
 //                    ..    sum[DEPTH - 1] is complete

@@ -1,14 +1,14 @@
 // Copies of lines (rows of the grid) into shared memory, 16 bytes at a time, and stores of outputs,
 // for the sparse kernels.
 //
-// The memory of an H200 needs so long to copy a warp's tile of 1024 points in f16 that a
-// multiprocessor has 220 cycles, or 880 issue slots, for the tile. Its 10 windows and 24 products
-// take
+// At the bandwidth of an H200's memory, a multiprocessor has 220 cycles, or 880 issue slots, for a
+// warp's tile of 1024 points in f16. The tile's 10 windows and 24 products take
 //
-//     290 instructions, 76 of them for copies and 95 for stores; 820 if grid ends are tested for
-//         each copy and store, and not once for all copies and once for all stores of a thread
+//     290 instructions, 76 of them for copies and 95 for stores; 820 if each copy and each store of
+//         a thread tests for the ends of the grid, instead of one test for all copies and one for
+//         all stores
 //     60 cycles of shared memory, 40 for reads and 20 for copies, without bank conflicts. In f32
-//         windows of 24 points have two-way conflicts in sparse_tile: 120 of 440 cycles
+//         windows of 24 points have two-way conflicts in sparse_tile: 120 cycles of 440
 //
 //     line 0  | threads 0 .. SLOTS - 1            |
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |

@@ -36,7 +36,7 @@ struct bytes_arguments {
     STORE *out;
     const unsigned *bands;
     const bytes_term *terms;
-    const unsigned char *of_value;  // one-byte elements: the result if all taps read this value
+    const unsigned char *of_value;  // one-byte elements: [v] is the result if all taps read v
     // Axis 2 is contiguous. Strides are in elements.
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y;

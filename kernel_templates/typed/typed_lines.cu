@@ -64,8 +64,8 @@ static_assert(shared_bytes_match(IN_BYTES + PLANE_BYTES + OUT_BYTES + WARPS * si
 
 // Words of the windows of 16 lines: words[n][i][p][h] is the lane's word of plane p of line g + 8 h
 // for 16 points from 8 n + 16 i on. With one slice, the next 16 results need the second word of a
-// window again: it stays, and the new word replaces the first one. In turn 1 the halves of the band
-// are exchanged as the words are:
+// window again: it stays, and the new word replaces the first one. So the order of the words
+// alternates between two turns, and in turn 1 the halves of the band are exchanged too:
 //
 //     turn 0    words[n] = points  0 .. 15, 16 .. 31 (+ 8 n)     band = rows 0 .. 15, 16 .. 31
 //     turn 1    words[n] = points 32 .. 47, 16 .. 31             band = rows 16 .. 31, 0 .. 15

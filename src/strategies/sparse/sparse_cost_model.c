@@ -102,9 +102,10 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* Bank conflicts: the number of different words of 8 lanes in one bank, for columns g and g + 1
- * that are adjacent, 16 points apart. If columns lie below each other, conflicts occur only in
- * windows of 3 halves; these were measured to be as fast as others, so they are not counted. */
+/* Bank conflicts: the largest number of different words in one bank among those that 8 lanes read,
+ * if columns g and g + 1 are adjacent, 16 points apart. If columns lie below each other, conflicts
+ * occur only in windows of 3 halves; these were measured to be as fast as others, so they are not
+ * counted. */
 static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)

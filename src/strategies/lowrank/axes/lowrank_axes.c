@@ -1,6 +1,6 @@
-/* Separable taps in one pass for each axis that taps reach along: x, y, z. Past a side of a later
- * axis, values continue from the results of earlier passes, as in the definition: the slowest axis
- * decides at a corner. */
+/* Separable taps in one pass for each axis along which taps reach, in the order x, y, z. Past a
+ * side, a pass continues the results of the earlier passes by the rule of its own axis. So the
+ * slowest axis decides at a corner, as in the definition. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
