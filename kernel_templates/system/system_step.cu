@@ -102,7 +102,8 @@ __device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYST
 static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
 // Slots of the halo that a thread copies.
 __device__ constexpr int rounds_of(int a) { return (halo_of(a) + THREADS - 1) / THREADS; }
-// The first array whose ring has as many planes of the same size: both rings turn together.
+// The first array whose ring has as many planes of the same size. Both rings then have the same
+// position (march_plane.at), which is stored once.
 __device__ constexpr int turn_of(int a, int first = 0) {
     return SYSTEM_RING[first] == SYSTEM_RING[a] && plane_of(first) == plane_of(a) ? first : turn_of(a, first + 1);
 }
@@ -131,7 +132,7 @@ struct march_plane {
     int at[SYSTEM_ARRAYS];  // slots of the ring before plane m + HIGH; only at[turn_of(A)] is kept
 };
 
-constexpr int FAR = -2147483647;  // no offset of a source
+constexpr int FAR = -2147483647;  // all_arrays.from: there is no source
 // What a thread keeps of arrays 0 to A.
 template <int A>
 struct all_arrays : all_arrays<A - 1> {
@@ -255,7 +256,7 @@ __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
         load_own_run(to->of, from);
 }
 
-// Row and column of slot i of the halo, counted from its first ones.
+// Row and column of slot i of the halo, counted from the halo's first row and column.
 template <int A>
 __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
     constexpr int LINE = line_of(A), SIDE = side_slots_of(A) ? side_slots_of(A) : 1;
@@ -472,8 +473,8 @@ struct assign<SYSTEM_OUTPUTS> {
 
 // ---- a chained launch
 
-// Assignments I to END - 1 of the thread's own slot in plane s.m + by: evaluated first, stored
-// separately.
+// Assignments I to END - 1 of the thread's own slot in plane s.m + by. All are evaluated before any
+// result is stored.
 template <int I, int END>
 struct chain {
     __device__ __forceinline__ static void evaluate_own(const thread_place &t, const march_plane &s, const arrays &c,
