@@ -7,7 +7,8 @@
 //
 // A stage is that of device/shared_fft.cuh: in-place butterflies of radix R on points STRIDE apart
 // of a line of N, then twiddle factors; here on the lines of all axes of all grids, by any number
-// of threads. AFTER is the product of the faster extents:
+// of threads. AFTER is the product of the extents of the faster axes. `lane` counts the lines that
+// differ along these axes, and `line` those that differ along slower axes and between grids:
 //
 //     index = (line * N + point) * AFTER + lane      | lane 0 .. AFTER-1 | point 1's lanes | ..
 //

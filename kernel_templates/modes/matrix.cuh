@@ -71,8 +71,8 @@ __device__ __forceinline__ void each(const BODY &body) {
 struct frequency {
     const wide *terms;                                    // Of its line.
     wide cosine[MODES_REACH + 1], sine[MODES_REACH + 1];  // Of the multiples of theta.
-    const wide *values;
-    bool first;  // It is frequency 0.
+    const wide *values;                                   // As in the kernel's arguments.
+    bool first;                                           // It is frequency 0.
 
     // The symbol of stencil S, as a real, an imaginary or a complex number.
     template <int S>

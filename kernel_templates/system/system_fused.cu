@@ -18,10 +18,10 @@
 //
 // A thread has FUSED_VECTOR adjacent columns, which it loads and stores by one access each where no
 // side is near. Points past sides along x are computed as well: they are the value of the point
-// that they fold to, or its negative, so that reads need no folding. Rows near the ends of the
-// march fold each read. Along an axis on which some array wraps the tile continues past the sides,
-// with points of the other end; where arrays with other rules are read past the same sides, reads
-// near them are folded, warp by warp.
+// that they fold to, or its negative, so that reads need no folding. In rows near the ends of the
+// march each read is folded. Along an axis on which some array wraps the tile continues past the
+// sides, with points of the other end; where arrays with other rules are read past the same sides,
+// reads near them are folded, warp by warp.
 //
 // Reads STORE, REAL, SYSTEM_*, FUSED_*, NODE_*, PASS_*, THREADS_X, BLOCKS, equation.
 #include "device/element.cuh"
