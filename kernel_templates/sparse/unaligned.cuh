@@ -176,12 +176,23 @@ struct unaligned_lines {
         }
 #pragma unroll 1
         for (int i = 0; i < WARP_LINES; i++) {
-            const long long line = g.index(first + i) * g.pitch + x0, memory = (g.ny - 1) * g.pitch + g.nx;
+            const long long index = g.index(first + i), line = index * g.pitch + x0;
             const int offset = offset_of(i);
             const bool same_offset = offset_in_word(g.grid + line) == offset;
+            // The words of all lines but the grid's first and last one lie in its memory.
+            const bool plain = same_offset && (inside || (index > 0 && index < g.ny - 1));
+            const unsigned flags = copied >> COPIES * offset;
+            STORED *const to = stage + (first + i) * PITCH + POINTS * lane;
+            const STORED *const from = g.grid + line + POINTS * lane - offset;
+#pragma unroll
+            for (int k = 0; k < COPIES; k++)
+                copy_async_if<4>(plain ? flags : 0, 1u << k, to + POINTS * 32 * k,
+                                 from + POINTS * (32 * k + (WRAPS && is_end(k) ? to_end : 0)));
+            if (plain) continue;
+            const long long memory = (g.ny - 1) * g.pitch + g.nx;
 #pragma unroll 1
             for (int k = 0; k < COPIES; k++) {
-                if (!(copied >> (COPIES * offset + k) & 1)) continue;
+                if (!(flags >> k & 1)) continue;
                 const long long element = line + POINTS * (lane + 32 * k + (is_end(k) ? to_end : 0)) - offset;
                 STORED *const word = stage + (first + i) * PITCH + POINTS * (lane + 32 * k);
                 if (same_offset && element >= 0 && element + POINTS <= memory)

@@ -228,7 +228,7 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     warp_work work = work_of(task, shape);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
     double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
-    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.march_blocks);
+    double blocks = (double)(task->batch * tiles.blocks);
     double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
     /* Fraction of elements read twice. */
     double again = (double)tiles.march_blocks * sparse_halo_tiles(task, shape) / (double)tiles.steps;

@@ -22,6 +22,7 @@
 #define MEMORY_LINE 128      /* bytes */
 #define WORD 4               /* bytes of a copy where rows are unaligned */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
+#define SIDE_COLUMNS 3       /* columns of a chain's tiles of which some lie past sides, at most */
 #define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
 
@@ -220,6 +221,7 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
         tiles.y = stn_div_up(task->n[1], tile_height(shape));
     }
     tiles.march_blocks = stn_div_up(tiles.steps, shape->iterations);
+    tiles.blocks = tiles.march_blocks * tiles.y * tiles.x + shape->side_blocks;
     return tiles;
 }
 
@@ -344,10 +346,21 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     }
 }
 
+/* On unaligned rows, a chain's blocks with columns past a side take longer than the others, and a
+ * launch of few waves as long as they do. If the last wave has room, each column of tiles at a side
+ * gets one more block, so that its blocks have fewer tiles. */
+static void fit_side_blocks(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
+    const int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, blocks = task->batch * tiles.blocks;
+    const bool all_have_tiles = stn_div_up(tiles.steps, tiles.march_blocks + 1) * tiles.march_blocks < tiles.steps;
+    if (shape->terms && shape->vector == 1 && tiles.x >= SIDE_COLUMNS && all_have_tiles &&
+        stn_div_up(blocks + task->batch * SIDE_COLUMNS, slots) == stn_div_up(blocks, slots))
+        shape->side_blocks = SIDE_COLUMNS;
+}
+
 /* Whether the blocks of a launch, for the whole batch, are counted in 31 bits. */
 static bool blocks_fit(const stn_task *task, const sparse_shape *shape) {
-    const sparse_tiles tiles = sparse_tiles_of(task, shape);
-    return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
+    return task->batch <= INT32_MAX / sparse_tiles_of(task, shape).blocks;
 }
 
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, bool split,
@@ -364,6 +377,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);
+    if (!blocks_fit(task, shape)) return false;
+    fit_side_blocks(task, machine, shape);
     return blocks_fit(task, shape);
 }
 
@@ -424,6 +439,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     }
     if (shape->terms) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
     if (shape->terms) stn_params_int(params, "SPARSE_TERMS", shape->terms);
+    if (shape->terms) stn_params_int(params, "SPARSE_SIDE_BLOCKS", shape->side_blocks);
     stn_params_int(params, "SPARSE_RANK", task->rank);
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
