@@ -178,9 +178,9 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
     }
 }
 
-// Blocks at edges and in the interior share one loop, in which branches select the loads and
-// stores: code of so many taps takes long to compile, so it is compiled once. Windows of several
-// lines do not use it, since the loads of their later lines would wait at the branches.
+// Whether blocks at edges and in the interior share one loop, in which branches select the loads
+// and stores. The code of so many taps takes long to compile, so it is compiled once. Windows of
+// several lines do not share a loop, because the loads of later lines would wait for the branches.
 constexpr bool ONE_LOOP = LINES == 1 && UNROLL == 1 && COLUMN_LOOP == 0 && NTAPS * ROWS * VECTOR > 400;
 
 // Loads a line of plane z. If FOLD_YZ is false, all lines of the window lie in the grid, and
@@ -254,9 +254,9 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
 
 // FMAs of the interior's loop if it is unrolled as a whole.
 constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
-// The number of planes by which the column loop is unrolled. Few blocks run this loop. Unrolled as
-// a whole, it takes twice as long to compile as the interior's loop, unless it has so many FMAs
-// that NVRTC does not unroll it.
+// The number of planes that the column loop unrolls. Few blocks run this loop, and unrolled as a
+// whole it takes twice as long to compile as the interior's loop. So it unrolls DEPTH planes,
+// unless it has few FMAs, or so many that NVRTC does not unroll it as a whole.
 constexpr int UNROLL_COLUMN = UNROLL > DEPTH &&WHOLE_FMAS > 1500 && WHOLE_FMAS < 2500 ? DEPTH : UNROLL;
 
 template <bool FOLD_X, bool FOLD_YZ>

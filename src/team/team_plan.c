@@ -143,7 +143,8 @@ static double predict_run(search *s, uint64_t steps) {
     return fmax(runs * part.seconds + ceil(runs) * exchange_seconds(s), runs * enqueuing_seconds(s, part.launches));
 }
 
-/* True if it is the fastest so far. */
+/* Predicts the run with this number of steps between exchanges, and keeps the number if it is the
+ * fastest so far; returns whether it is. */
 static bool try_steps(search *s, uint64_t steps) {
     if (!steps || steps > s->most || steps == s->best) return false;
     const double seconds = predict_run(s, steps);
@@ -302,7 +303,7 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
     return STN_OK;
 }
 
-/* Rank 0 decides for all. */
+/* What rank 0 decides for all ranks. */
 typedef struct agreed_choice {
     uint64_t steps_per_exchange;
     double predicted;

@@ -121,7 +121,7 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
         STN_TRY(team_step(plan, i == launches, error));
         STN_TRY(team_record_failure(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
     }
-    /* Downloads are not ordered after other streams. */
+    /* A download to host memory does not wait for other streams, so this waits for them. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }
 

@@ -134,7 +134,7 @@ typedef struct tap_groups {
 
 static void tap_groups_clear(tap_groups *c) { free(c->list), free(c->of_tap); }
 
-/* The number of mirror images across that it represents. */
+/* The number of groups that `each` represents: 2 if it stands for its image at -across too. */
 static int mirror_count(const tap_groups *c, const tap_group *each) { return c->across && each->across ? 2 : 1; }
 
 /* Keeps only one of several mirror images. */
