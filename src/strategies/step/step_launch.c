@@ -305,7 +305,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     step_storage *storage = &group->storage;
     int computed[3][2] = {{0}};
     const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
-    *storage = (step_storage){.registers = 64}; /* as compiled; queues and addresses are added */
+    *storage = (step_storage){.registers = 64}; /* without queues and addresses */
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
         storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,

@@ -179,7 +179,7 @@ typedef struct bytes_tiles {
     int64_t x, y, all;
 } bytes_tiles;
 
-/* The task's axis that is axis 1 of the kernel: that of the taps, but axis 1 if theirs is axis 2. */
+/* The task's axis that is axis 1 of the kernel: the taps' axis, but axis 1 if theirs is axis 2. */
 static int slow_axis(const stn_task *task) { return axis_of(task) == 2 ? 1 : axis_of(task); }
 
 /* ---- the shape of a block of typed_lines */
