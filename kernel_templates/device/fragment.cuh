@@ -84,7 +84,7 @@ __device__ __forceinline__ void take_part(tensor<bf16_t>::pair &to, float &low, 
 }
 
 template <class STORE, int PARTS>
-struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // one access
+struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // loaded in one access
     typename tensor<STORE>::pair part[PARTS];
 };
 template <class STORE, int PARTS>

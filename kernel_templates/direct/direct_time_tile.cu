@@ -216,6 +216,16 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
     t.run_x = first_x + threadIdx.x % COPY_LANES * RUN;
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
+    if constexpr (WRAPPED)
+        if (!t.inside) {
+#pragma unroll
+            for (int r = 0; r < COPY_ROWS; r++) t.source_y[r] = WRAPS_Y ? wrapped(t.run_y + r, ny) : t.run_y + r;
+#pragma unroll
+            for (int s = 0; s < COPIES; s++) {
+                const int x = t.run_x + s * COPY_LANES * RUN;
+                t.source_x[s] = WRAPS_X ? wrapped(x, nx) : x;
+            }
+        }
     t.frozen = t.places = 0;
     t.in_odd = static_cast<int>(a.in_z) & 1, t.out_odd = static_cast<int>(a.out_z) & 1;
     if (WORDS) hide_from_optimizer(t.in_odd), hide_from_optimizer(t.out_odd);

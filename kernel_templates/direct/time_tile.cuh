@@ -123,6 +123,10 @@ struct shared_type {
     unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];
 };
 
+constexpr bool WRAPS_X = X_SIDE_LOW == WRAP, WRAPS_Y = Y_REACH && Y_SIDE_LOW == WRAP;
+// Whether the places of runs past sides that wrap are found once a tile.
+constexpr bool WRAPPED = (WRAPS_X || WRAPS_Y) && TRANSPOSED && VECTOR * sizeof(STORE) < 16;
+
 struct tile {
     int y, x;  // position of this lane's first point
     // No point of the tile lies past an edge along x or y, or is frozen because of one.
@@ -131,6 +135,9 @@ struct tile {
     // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
     // apart.
     int run_y, run_x;
+    // WRAPPED, in a tile that is not inside: the rows of the grid that this lane copies, and the
+    // columns at which its runs in a row begin. Past a side that wraps, those of the other end.
+    int source_y[WRAPPED ? COPY_ROWS : 1], source_x[WRAPPED ? COPIES : 1];
     // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
     // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
     // (partial_stored). WORDS: [1] is for planes whose rows begin in the other half of a word than
@@ -151,7 +158,6 @@ struct tile {
     int single_in_slot;
     unsigned stores_single;
 };
-constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
 
 __device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
 __device__ __forceinline__ int wrapped(int i, int n) {
@@ -202,6 +208,42 @@ __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     return first[r / ROWS * LANES_X + s * (COPY_LANES / RUNS)].at[number % EACH];
 }
 
+// WRAPPED: copies those points of a run that lie in the grid or past a side that wraps, one by one.
+__device__ __forceinline__ void copy_wrapped_points(run &to, const STORE *row, int x, int nx) {
+#pragma unroll
+    for (int e = 0; e < RUN; e++) {
+        if (lies_in(x, nx)) copy_element(&to.at[e], row + x);
+        x = WRAPS_X && x + 1 == nx ? 0 : x + 1;
+    }
+}
+
+// WRAPPED: fetch_plane in a tile that is not inside; `plane` is the grid's first point in plane z.
+__device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, const tile &t, const STORE *plane,
+                                                    slot_type &slot) {
+    const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
+#pragma unroll
+    for (int r = 0; r < COPY_ROWS; r++) {
+        const int y = t.source_y[WRAPPED ? r : 0];
+        const STORE *const row = plane + y * a.in_y;
+        const int place = static_cast<int>(place_of(row + t.run_x));
+#pragma unroll
+        for (int s = 0; s < COPIES; s++) {
+            run &to = copied_run(slot, r, s);
+            int x = t.source_x[WRAPPED ? s : 0] - place;
+            if (WORDS && WRAPS_X && x < 0) x += nx;
+            const bool whole = x >= 0 && x + RUN <= nx;
+            if (!(PARTIAL || WORDS))
+                copy_async_if<sizeof(run)>(lies_in(y, ny) && whole, 1, &to, row + x);
+            else if (lies_in(y, ny)) {
+                if (whole && reinterpret_cast<unsigned long long>(row + x) % sizeof(run) == 0)
+                    copy_async_if<sizeof(run)>(1, 1, &to, row + x);
+                else
+                    copy_wrapped_points(to, row, x, nx);
+            }
+        }
+    }
+}
+
 // Starts the copies of a level 0 plane into its slot; `from` is this lane's first run of plane z.
 // Points outside of the grid are copied only past sides that wrap.
 __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, const STORE *from,
@@ -213,7 +255,12 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
         z = wrapped(z, nz);
     }
     const STORE *const first = from - t.run_x;  // the grid's first point in row t.run_y
-    const bool wraps = WRAPS_XY && !t.inside;
+    const bool wraps = (WRAPS_X || WRAPS_Y) && !t.inside;
+    if constexpr (WRAPPED)
+        if (!t.inside) {
+            fetch_wrapped_plane(a, t, first - t.run_y * a.in_y, slot);
+            return;
+        }
     const unsigned changed = changes_place(z, t.in_odd);
     unsigned exists = flags_of(t.exists, changed), partial = flags_of(t.partial, changed);
     // Elements beside a row of these planes belong to the array. They arrive at points past an
@@ -225,7 +272,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
-            if (wraps) {
+            if (!WRAPPED && wraps) {
                 const int y = Y_SIDE_LOW == WRAP ? wrapped(t.run_y + r, ny) : t.run_y + r;
                 const STORE *const row = first + (y - t.run_y) * a.in_y;
                 const int past = t.run_x - static_cast<int>(place_of(row + t.run_x)) + s * COPY_LANES * RUN;

@@ -132,7 +132,8 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     __syncthreads();
 }
 
-// next: the next item of this block, or NULL.
+// next: the next item of this block, or NULL. rest: shared memory behind the FFT and the held
+// weights.
 __device__ __forceinline__ void process_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
                                              FNO_TO *out, long long item, value *rest, value *held,
                                              const line_position &position) {

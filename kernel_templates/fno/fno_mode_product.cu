@@ -3,6 +3,9 @@
 //
 //     out[k][i][l] = scale * sum over j of  left[k][i][j] * right[k][j][l]
 //
+// k: mode, b: batch item, c: input channel, o: output channel, p: point; g: gradient of the layer's
+// output. Z, G and S are spectra: of the input of the pass, of g, and of the result.
+//
 //                      left       right                  out
 //     forward          Z[k][b,c]  weight[c,o,k]          S[k][b,o]
 //     backward to x    Z[k][b,o]  conj weight[c,o,k]     S[k][b,c]

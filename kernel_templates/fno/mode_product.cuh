@@ -13,8 +13,9 @@
 //                16 | sum sum | ..   <- a warp: TILES_M x TILES_N
 //                WARPS_M
 //
-// FNO_PARTS 2 gives full f32 precision by three products of parts, each summed from zero before it
-// is added.
+// FNO_PARTS 2 gives full f32 precision: factors are split into two parts, and a product is the sum
+// of three products of parts. This sum starts from zero for every 8 channels and is then added to
+// the total (needs_separate_sums in device/fragment.cuh).
 //
 // Reads REAL, FNO_FACTOR, FNO_PARTS, FNO_CONJUGATE, WARPS_M, WARPS_N, TILES_M, TILES_N.
 #pragma once

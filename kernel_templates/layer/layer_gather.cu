@@ -1,7 +1,8 @@
 // Gathers the retained modes of a layer's spectra into one matrix per mode, the operands of a
 // batched matrix product.
 //
-//     to[m][r] = c(m) * from[r][index of mode m]         r: a channel of a batch item
+//     to[m][r] = c(m) * from[r][index of mode m]         r: a row, the spectrum of one channel of
+//                                                        one batch item
 //                                                        LAYER_CONJUGATE: conjugated
 //
 //     from  row r0 |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|

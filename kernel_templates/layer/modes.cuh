@@ -10,7 +10,7 @@
 struct layer_axes {
     int n[3], modes[3], first[3];  // axes z, y, x
     int length;                    // frequencies along x: n[2], or n[2] / 2 + 1 (half spectrum)
-    int spectrum, kept;            // frequencies and retained modes of a row
+    int spectrum, kept;            // frequencies and retained modes of all axes together
 };
 
 __device__ __forceinline__ int index_along(const layer_axes &a, int axis, int mode) {

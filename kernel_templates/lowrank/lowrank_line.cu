@@ -14,14 +14,16 @@
 //        ..
 //     segment 15   |          |          |
 //
-//     out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)     S: SEGMENT, n: the segment
+//     out(x + i + S n) = sum over c of  in(x - LEAD + c + S n) * band(i, c)     S: SEGMENT,
+//                                                                               n: the segment
 //
-// Eight points j, an octet, of each of the 16 segments form one left factor (16 x 8); once loaded,
-// it is multiplied for all tiles that depend on it. The band stays in registers. Types and their
-// parts: device/fragment.cuh. An octet takes 1/2 (f64), 1/4 or 1/8 (f16) of a 128-byte line;
-// place() puts those of 2, 4 or 8 neighbouring segments at different offsets within a line, which
-// avoids bank conflicts. A PAIRED tile has 16 outputs, from two products: columns 2t, 2t+1 of the
-// first are outputs 4t, 4t+1, those of the second 4t+2, 4t+3. A lane stores the four at once.
+// Eight adjacent points of a segment are an octet. The octets at the same position of the 16
+// segments form one left factor (16 x 8), which is loaded once and multiplied for all tiles that
+// depend on it. The band (device/band.cuh) stays in registers. Types and their parts:
+// device/fragment.cuh. An octet takes 1/2 (f64), 1/4 (f32) or 1/8 (f16) of a 128-byte line; place()
+// puts those of 2, 4 or 8 neighbouring segments at different offsets within a line, which avoids
+// bank conflicts. A PAIRED tile has 16 outputs, from two products: columns 2t, 2t+1 of the first
+// are outputs 4t, 4t+1, those of the second 4t+2, 4t+3. A lane stores the four at once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/launch_checks.cuh"
@@ -42,7 +44,7 @@ constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a 
 constexpr int INPUTS = OUTPUTS + 8 * (OCTETS_IN - OCTETS_OUT);  // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // padded to whole memory lines
 constexpr int OCTETS_LOADED = 2;                                // octets loaded at once
-// The products of so many tiles alternate, so that none waits for the previous one.
+// Tiles whose products alternate, so that no product waits for the previous one.
 constexpr int GROUP = 4;
 constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
@@ -93,8 +95,8 @@ __device__ __forceinline__ void read_band(band_operand (&held)[OCTETS_OUT][OCTET
 }
 
 // Multiplies octets `octet` to octet + OCTETS_LOADED - 1 by the band for tiles `first` to first +
-// GROUP - 1. `middle`: the middle point of each octet, in rows g and g + 8. `sums`: the values of
-// fill_sums, from this lane's first column on.
+// GROUP - 1. `middle`: the middle point of each octet, in segments g and g + 8. `sums`: the values
+// of fill_sums, from this lane's first output (column) on.
 __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int octet,
                                              const operand<STORE, DATA_PARTS> (&in)[OCTETS_LOADED][2],
                                              const REAL (&middle)[OCTETS_LOADED][2], const float *sums,

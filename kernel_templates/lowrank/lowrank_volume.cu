@@ -13,21 +13,21 @@
 //                                            about (8 + reach) / K_SLICE products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
-// so a plane contributes to all its outputs at once, and the only state between planes is a queue
-// of partial sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
+// so a plane contributes to all its outputs at once, and only a queue of partial sums is kept from
+// plane to plane. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
 //
 //              x ->  16 columns
 //     y   rows of T  | block 0 |  begins LEAD_Y (LEAD_PLAIN) rows before tile 0
 //     |   tile 0     | block 1 |
 //     v   tile 1     | block 2 |
 //
-// K_SLICE is the k-slice of a product. f64, K_SLICE 4: half 0 of a fragment's registers holds rows
-// 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
-// product. Other types, K_SLICE 8: all rows belong to one product.
+// K_SLICE is the depth of a product (device/k_slice.cuh). f64, K_SLICE 4: half 0 of a fragment's
+// registers holds rows 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly
+// the left factor of one product. Other types, K_SLICE 8: all 8 rows belong to one product.
 //
 // If V_r has only its middle weight, no product is needed: T's own registers are added to the sums.
-// LEAD_Y is then a multiple of K_SLICE, so that halves of T's blocks are halves of tiles; if it is
-// an odd multiple of 4, half 0 of a block is half 1 of a tile (SWAPPED). Planes are copied to
+// LEAD_Y is then a multiple of K_SLICE, so that halves of T's blocks are halves of tiles; if LEAD_Y
+// is an odd multiple of 4, half 0 of a block is half 1 of a tile (SWAPPED). Planes are copied to
 // shared memory with their margins, STAGES - 1 planes ahead; their rows are PITCH elements apart.
 // Types and their parts: device/fragment.cuh; constants: lowrank/volume_constants.cuh.
 //
@@ -59,9 +59,9 @@ static_assert(layout_matches(sizeof(volume_arguments), sizeof(volume_arguments::
                                                            sizeof(volume_arguments::u) + sizeof(volume_arguments::v)),
               "the launcher's mirrored struct of the arguments");
 
-// The row, of a block of 8 along y, that register `half` of lane t holds: of T, and of an output. A
-// warp's loads of rows have no bank conflicts, nor have those of single elements, except two-way
-// conflicts in f32.
+// The row, of a block of 8 along y, that register `half` of lane t holds: row_of in a block of T,
+// row_out in a tile of outputs. With these orders a warp's loads have no bank conflicts, except
+// two-way conflicts in f32 when it loads single elements.
 __device__ __forceinline__ int row_of(int half, int t) { return K_SLICE == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
@@ -123,8 +123,8 @@ __device__ __forceinline__ void load_stage(const volume_arguments &a, const copi
     }
 }
 
-// 8 rows of T for one band, from row `from` on. If not WHOLE, only rows 0 .. 3 are needed, and the
-// lanes of rows 4 .. 7 read rows 0 .. 3 as well.
+// Computes 8 rows of T for one band; the first is at `from`. If not WHOLE, only rows 0 .. 3 are
+// needed, and the lanes of rows 4 .. 7 read rows 0 .. 3 as well.
 template <bool WHOLE>
 __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from,
                                               const band_slice (&band)[K_SLICES_ROW], int g, int t) {
@@ -184,8 +184,8 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
     }
 }
 
-// Adds everything that x factor l (the n-th of UNIFORM ones) contributes to the outputs of this
-// plane.
+// Adds this plane's contributions through x factor l (if UNIFORM, through x factor n) to all
+// outputs in the queue.
 __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                              int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
@@ -288,8 +288,8 @@ __device__ __forceinline__ void fill_tables(const volume_arguments &a, const vol
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }
 
-// Adds one plane to the sums of all outputs in flight: through its x factors, and (RING) from
-// planes before and after it.
+// Adds to the sums of all outputs in the queue: one plane through its x factors, and (RING) planes
+// before and after it.
 __device__ __forceinline__ void add_plane(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {
@@ -372,8 +372,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     for (int step = 0; step < steps; step++, out += a.out_z) {
         copy_async_wait<STAGES - 2 - BACK - AHEAD>();
-        // The AHEAD planes after this one have arrived for all threads, and no thread reads the
-        // plane before the BACK previous ones any more, so that its stage is free.
+        // This plane and the AHEAD next ones have arrived for all threads. The BACK previous planes
+        // are still needed; no thread reads the plane before those any more, so its stage is free.
         __syncthreads();
         const int next = step + STAGES - 1, freed = slot > BACK ? slot - BACK - 1 : slot - BACK - 1 + STAGES;
         if (next < arriving) load_stage(a, c, at.z0 - Z_LOW + next, shared + freed * STAGE);

@@ -13,12 +13,13 @@ constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
 constexpr int WARP_ROWS = 8 * TILES;                    // rows of a warp
 
-// Rows of T before and after the tile that the terms need, and whether any term adds T's own
-// registers.
+// What terms need. low, high: rows of T before and after a tile. banded: some term has several
+// weights along y. single: some term has one weight along y, and adds T's own registers.
 struct reach {
     int low, high;
     bool banded, single;
 };
+// Plain terms have the identity as their x factor: they read the plane X itself, not T.
 constexpr bool is_single(int r) { return TERM_LOW[r] == 0 && TERM_HIGH[r] == 0; }
 constexpr bool is_plain(int r) { return IDENTITY && TERM_X[r] == 0; }
 constexpr reach find_reach(bool plain) {
@@ -31,8 +32,9 @@ constexpr reach find_reach(bool plain) {
     return m;
 }
 constexpr reach OF_BANDS = find_reach(false), OF_PLAIN = find_reach(true);
-// RING: planes that only single weights reach, at either end, bypass the queue: they are read from
-// shared memory when an output begins and when it is completed.
+// RING: planes at either end that only plain terms with a single weight reach bypass the queue:
+// they are read from shared memory when an output begins and when it is completed. inner_reach: the
+// reach along z of the queue.
 struct inner_reach {
     int low, high;
 };
@@ -70,10 +72,10 @@ constexpr int LAST_PLAIN = K_SLICES_X ? last_k_slice(LEAD_PLAIN, OF_PLAIN.high) 
 constexpr int DELAY_T = LAST_T / K_SLICES, DELAY_PLAIN = LAST_PLAIN / K_SLICES;
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
-// Rows in shared memory before the block's.
+// Rows in shared memory before the block's outputs.
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));
-// Rows past the tile: those of whole k-slices, and all that the taps reach, even if no v does (taps
-// of weight 0).
+// Rows past the tile: those of whole k-slices, and all that the taps reach, even if no vector along
+// y reaches them (taps of weight 0).
 constexpr int ROWS_PAST =
     larger(larger(K_SLICES_T * K_SLICE - LEAD_Y, K_SLICES_X *K_SLICE - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
@@ -81,7 +83,8 @@ constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // Columns in shared memory before LEAD_X.
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
 constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * K_SLICES_ROW, SLOT);
-// Elements of padding that place rows in different banks: see row_of
+// PITCH is a multiple of 16 elements plus BEYOND, which places the rows that a warp reads at once
+// in different banks (row_of).
 constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros

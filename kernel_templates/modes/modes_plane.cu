@@ -97,7 +97,7 @@ __device__ __forceinline__ void load_levels(const plane_arguments &a, const spec
             for (int r = 0; r < first_stage::R; r++) x[r] = x[r] - y[r];
         }
 }
-// Stores twice the frequencies k and N - k.
+// Stores the frequencies k and N - k times 2; the scale of the power removes this factor.
 __device__ __forceinline__ void store_frequencies(const plane_arguments &a, const spectrum_line &p, const value *line,
                                                   int t0) {
 #pragma unroll 1
@@ -180,7 +180,8 @@ __device__ __forceinline__ void inverse_first(const plane_arguments &a, const sp
 
 // ---- the power, at the last stage of all numbers of a column
 
-// Butterflies t and P - t of the last stage: where they begin.
+// Butterflies t and P - t of the last stage: where they begin in shared memory, and whether they
+// are the same one.
 struct butterfly_pair {
     int t, first, partner;
     bool same;

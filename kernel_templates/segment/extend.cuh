@@ -18,9 +18,9 @@ __device__ __forceinline__ run plain(long long i, int length, long long n) {
     return first < last ? run{static_cast<int>(first), static_cast<int>(last)} : run{0, 0};
 }
 
-// Inputs of a segment past a side that are images of points in the same segment. They are not
-// loaded but read from those points. Points that are 0 lie next to the side and are their own
-// images.
+// Those inputs of a segment that lie past a side and are images of points in the same segment. They
+// are not loaded, but read from those points. The point about which a line is mirrored at an odd
+// side is 0 and is its own image.
 //
 //     input       0 ..       first ..             last ..        length
 //                 low - j  | points unchanged   | high - j
@@ -30,7 +30,7 @@ struct images {
     // `first` is 0, and `last` is the number of inputs.
     bool own;
     int first, last;  // Inputs first to last - 1 are points of the grid, unchanged.
-    int low, high;
+    int low, high;    // Input j < first is the image of input low - j, input j >= last of high - j.
 };
 constexpr bool MIRRORED_LOW = X_SIDE_LOW != WRAP && X_SIDE_LOW != NEAREST;
 constexpr bool MIRRORED_HIGH = X_SIDE_HIGH != WRAP && X_SIDE_HIGH != NEAREST;
@@ -50,7 +50,8 @@ __device__ __forceinline__ images find_images(run points, long long start, int l
     }
     return m.own ? m : images{false, 0, length, 0, 0};
 }
-// Whether the points of a quarter are outputs.
+// How many points of a quarter of the segment are outputs. It is known only with SEGMENT_MIDDLE;
+// for `some`, each point must be checked.
 enum class outputs { none, some, all };
 constexpr outputs outputs_of(int quarter) {
     return !SEGMENT_MIDDLE                                         ? outputs::some
@@ -70,13 +71,14 @@ struct source {
 // Inputs that reach no output are set to 0: other values there could be large compared with the
 // smoothed results, and transforms round relative to the largest value.
 //
-// SEGMENT_MIDDLE: a line lies in the middle of one segment, between its images. The kind of a
-// thread's register follows from the quarter of the segment, except in the third one:
+// SEGMENT_MIDDLE: a line lies in the middle of one segment, between its images. The quarter of the
+// segment to which a thread's register belongs decides whether it holds a point or an image, except
+// in the third quarter:
 //
 //     |   images of low   |       points       |  points, images   |   images of high  |
 //     0               LENGTH/4             LENGTH/2            3 LENGTH/4           LENGTH
 //
-// A point that is 0 is its own image.
+// The point that is 0 at an odd side is its own image.
 __device__ __forceinline__ source find_source(const images &m, int j, int quarter) {
     if (SEGMENT_MIDDLE && quarter == 0) return {m.low - j, ODD_LOW, false};
     if (SEGMENT_MIDDLE && quarter == 1) return {j, false, false};

@@ -10,7 +10,7 @@
 //                thread                    registers                 twiddle factor w =
 //     stage 1    columns (k2, k3)          k1 -> p                   1
 //     exchange   between all threads
-//     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / 16 F)
+//     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / (16 F))
 //     exchange   among the 16 of one p
 //     stage 3    t = (p, q)                k3 -> r, symbol, r -> c1  exp(-2 pi i (p + F q) / N); 1
 //     exchange   among the 16 of one p
@@ -32,7 +32,7 @@
 //     stage 0    sum or difference of points j and j + N of both teams; its twiddle factors are
 //                included in those of the second team: w is exp(-2 pi i / (2 F)) in stage 1,
 //                and p + 1/2 takes the place of p in the formulas of stages 2 and 3
-//     stage 6    the second team's points times exp(-2 pi i j / 2 N); sum and difference again
+//     stage 6    the second team's points times exp(-2 pi i j / (2 N)); sum and difference again
 #pragma once
 #include "params.cuh"
 #include "segment/butterfly.cuh"
@@ -236,13 +236,15 @@ __device__ __forceinline__ void multiply_mirrored_line(point (&x)[16], const REA
     });
 }
 
-// One real segment of 2 N points as N complex ones, Z = even + i odd. With the symbol L on a circle
-// of 2 N points and t = pi k / N,
+// Convolves one real segment of 2 N points that is packed as N complex ones, Z = even + i odd.
+// (With SEGMENT_SINGLE 2, N is twice that of one team.) With the symbol L on a circle of 2 N points
+// and t = pi k / N,
 //
 //     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t
 //                                            s, d = (L[k] +- L[k + N]) / 2
 //
-// The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
+// The table has the order [team][p][r][q]. With SYMBOL_REAL each entry is the real pair a, c;
+// otherwise all complex a come first, then all complex c.
 __device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL *symbol, int t, int team, int p,
                                                       int q) {
     int first = (team * F + p) * 256 + q;

@@ -9,8 +9,9 @@
 // At the first and last stage thread i has pair i % PAIRS, so that neighbouring threads access
 // neighbouring memory; in between it belongs to convolution i / THREADS. The first exchange
 // redistributes the points, and the last one restores them. A block takes tile after tile and
-// prefetches the next one to shared memory while it computes: GROUP tiles side by side, then their
-// next segment, so that the overlap is still in L2.
+// prefetches the next one to shared memory while it computes. The order of tiles is GROUP tiles
+// side by side, then those of the next segment of the same columns, so that the overlap is still in
+// L2.
 #include "device/divide.cuh"
 #include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
@@ -33,9 +34,9 @@ struct columns_arguments {
     unsigned others;           // Points of the third axis.
     unsigned segments, tiles;  // Along the axis; along x.
     unsigned all;              // Number of tiles: segments * tiles * others * grids.
-    int lead, useful;
-    int width[3], padding;  // Widths of profiles: along the axis, along the third axis, along x.
-    long long skip[3];   // Points between the sides that the tables leave out (profile_at).
+    int lead, useful;          // Points before a segment's first output; its outputs.
+    int width[3], padding;     // Points of profiles: along the axis, along the third axis, along x.
+    long long skip[3];         // Points between the sides that the tables leave out (profile_at).
     // Divisors: segments * tiles, GROUP * segments, tiles of the last group, others.
     divisor by_plane, by_group, by_last, by_others;
     const REAL *profile[3];
@@ -52,7 +53,7 @@ struct tile {
     STORE *out;
     long long start, x;  // The segment's first input; the column.
     unsigned other;      // Index along the third axis.
-    images own;
+    images own;          // Inputs that are images of inputs of the same tile.
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// One row of the thread's two columns; 0 past the last column.
+// Copies one row of the thread's two columns. `have`: how many of them exist; the others are 0.
 __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
     if (VECTOR > 1 && have == 2) {
         copy_pair(to, from);

@@ -5,9 +5,9 @@
 // A, B: one step across and along the side. e: 1 at d = 0, otherwise 0. b: the side's source, a
 // line (segment_source.cu).
 //
-//              side |  d = 0  1 | 2  3 | ..        d: points from the side, two of which are the
-//     segment 0  b  | re im | re im |              real and the imaginary part of one
-//     segment 1  b  |                              convolution of b along the side
+//              side |  d = 0  1 | 2  3 | ..        d: the depth, in points from the side. Two
+//     segment 0  b  | re im | re im |              depths are the real and the imaginary part of
+//     segment 1  b  |                              one convolution of b along the side
 //
 // At each frequency of B, the sum over k multiplies b by one number G(d). Two depths are computed
 // at once: the transform of b is multiplied by a table of G(d) + i G(d + 1). G is real and even, so

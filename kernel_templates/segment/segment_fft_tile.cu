@@ -2,12 +2,13 @@
 // weights in one pass over memory. Overlapping tiles are transformed as periodic domains in the
 // shared memory of one block, or of the SHARES blocks of a cluster:
 //
-//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps
+//                                                      f: the number of steps
 //
-//     tile    |<-- 2 N = 16 A ------>|      N complex points per row: even and odd points of 2 N
-//             |  . . . . . . . . .   |      real ones; T R rows. Outputs are inside LEAD rows and
-//     T R     |  . outputs       .   |      columns, and the reach of f steps to the high sides
-//             |  . . . . . . . . .   |
+//     tile    |<-- 2 N = 16 A ------>|      T R rows of N complex points: the even and the odd ones
+//             |  . . . . . . . . .   |      of 2 N real points. The first LEAD rows and columns are
+//     T R     |  . outputs       .   |      not outputs, nor are the last ones within the reach of
+//             |  . . . . . . . . .   |      f steps
 //
 //     rows, forward      radix A from global to shared memory, radix 8 in place: element 8 d + e
 //                        of a row has frequency d + A e
@@ -15,13 +16,14 @@
 //     symbol             combines frequency k with -k, which is in the lane 16 further (mix)
 //     columns, rows      the inverse, in reverse order
 //
-// The pitch of rows is odd: lanes on neighbouring rows, or on neighbouring elements, have no bank
-// conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks of the
-// multiprocessor compute while it loads.
+// The pitch of rows is odd, so lanes on neighbouring rows, or on neighbouring elements, have no
+// bank conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks
+// of the multiprocessor compute while it loads.
 //
-// A block of a cluster has EACH = R / SHARES values of q, and rows q + R r for all r < T, which are
-// whole butterflies of radix T. So only the last stage of columns needs rows of other blocks: it
-// transforms the points of frequency t over all q.
+// The rows of a tile are q + R r with q < R and r < T. A block of a cluster has the rows of
+// EACH = R / SHARES values of q, and thus whole butterflies of radix T. Only the last stage of
+// columns needs rows of other blocks: for each frequency t of the first stage, it transforms the
+// points of all q.
 //
 //     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, T rows each
 //               t = 0  x x | x x                   read from all blocks, and written back in
@@ -42,7 +44,7 @@ using value = complex<REAL>;
 constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
 constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block.
-// Groups of 8 columns, only one of each pair of mirrored groups; the columns in them.
+// GROUPS: groups of 8 columns, of which two mirrored ones count once. UNITS: the columns in them.
 constexpr int GROUPS = A / 2 + 1, UNITS = 8 * GROUPS;
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
               "a frequency and its mirror image are in different lanes and registers");

@@ -23,18 +23,20 @@
 
 struct source_tap {
     double weight;
-    int z, y, x, towards;  // towards: a bit for each side, in the order z low, z high, y low, ..
+    // towards: a bit for each side that the tap points to, in the order z low, z high, y low, ..
+    int z, y, x, towards;
 };
 struct source_arguments {
     const STORE *in;
     STORE *out;
-    REAL *source, *kept;  // Planes across z of all grids, then across y, x.
+    // b, and the values at the sides: first the planes normal to z of all grids, then to y and x.
+    REAL *source, *kept;
     const source_tap *taps;
     long long in_z, in_y, in_batch, out_z, out_y, out_batch;  // Strides, in elements.
     long long points;                                         // Of all planes.
     double constant[3][2];                                    // Value past each side of z, y, x.
     int n[3], at[3][2];
-    int rows[3], pitch[3];  // Of planes across z, y, x; 0: there are none.
+    int rows[3], pitch[3];  // Of the planes normal to z, y, x; 0: there are none.
     int ntaps, tiles;       // tiles: blocks of a grid.
     unsigned grids;
 };
@@ -56,8 +58,8 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// The sides of an axis that add terms at index i: the fixed sides with frozen points, and constant
-// sides, that a tap may reach from there. Taps towards other sides add nothing.
+// The sides of an axis that may add terms at index i, one bit for each: fixed sides whose frozen
+// points a tap may reach from there, and constant sides past which it may reach.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ int near(long long i, int n) {
     constexpr bool HAS_TERM_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,

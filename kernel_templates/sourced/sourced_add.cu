@@ -26,8 +26,8 @@ struct add_grid {
 struct add_arguments {
     add_grid<const STORE> x, c;
     add_grid<WRITTEN> out;
-    long long n[3], live_low[3], live_high[3];
-    long long chunks;  // of each row
+    long long n[3], live_low[3], live_high[3];  // live: the box in which no points are frozen
+    long long chunks;                           // of each row
 };
 
 template <typename S>

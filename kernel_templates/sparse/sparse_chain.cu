@@ -1,5 +1,5 @@
-// Several steps of a 2D stencil at once. Their taps together are a sum of a few separable terms,
-// each of which is a chain of two 2:4 sparse products on the tensor cores.
+// Several steps of a 2D stencil at once. The taps of all these steps in one are a sum of a few
+// separable terms, each of which is a chain of two 2:4 sparse products on the tensor cores.
 //
 //     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
@@ -19,8 +19,9 @@
 // ends with four adjacent outputs of rows g and g + 8. Product K of U for a block of 16 rows takes
 // the same words as product K - SETS for the next block. So an iteration's words, of 16 rows from
 // each half of U's window (in f16 one set, in f32 two), are computed once and added to the sums of
-// DEPTH blocks; each row of T is computed twice, once in either half. In iteration s, sum[d]
-// belongs to block s - d, which then lacks DEPTH - 1 - d iterations:
+// DEPTH blocks; each row of T is computed twice, once for either half. In iteration s, sum[d]
+// belongs to block s - d, which then lacks DEPTH - 1 - d iterations. With T(s) for the words of
+// iteration s, and U(d) for the SETS products of U that take them for block s - d:
 //
 //     iteration s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)
 //                    ..    sum[DEPTH - 1] is complete
@@ -33,10 +34,12 @@
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // Where rows begin at any element (VECTOR 1), lines are copied as in unaligned.cuh. In f16 the
-// eight rows are then all even or all odd, and either kind has its own window of V. Outputs go
-// through shared memory, from which half a warp stores a whole row of the block while it computes
-// the next chunk: 16 bytes that two warps share would be stored in parts, which takes as long as
-// several whole stores.
+// eight rows are then all even or all odd, and either kind has its own window of V. Outputs are put
+// into shared memory. Half a warp stores a whole row of them to the grid while the next chunk is
+// computed. If warps stored their outputs directly, slots of 16 bytes that two warps share would be
+// stored in parts, which takes as long as several whole stores. Blocks with columns past sides take
+// longer: if SPARSE_SIDE_BLOCKS is not 0, the first and the last two columns of tiles have one more
+// block each than the others, so that their blocks have fewer rows.
 //
 // 1024 points with windows of 64 (15 steps of reach 1, f16) take 96 cycles for the 48 products of a
 // term, 128 cycles of shared memory for the 32 reads of 512 bytes of all terms, and 220 cycles of
@@ -50,12 +53,13 @@
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
+constexpr int SIDE_BLOCKS = SPARSE_SIDE_BLOCKS;
 constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int WINDOWS = UNALIGNED ? POINTS_OF_WORD : 1;  // windows of V: of even and of odd lines
-// Pitch of lines modulo 128 bytes, in elements; with two windows modulo 64 bytes, because
-// neighbouring lanes read every second line.
+// PITCH modulo PITCH_PERIOD is PITCH_REMAINDER elements. The period is 128 bytes; with two windows
+// 64 bytes, because neighbouring lanes then read every second line.
 constexpr int PITCH_PERIOD = 32 * POINTS_OF_WORD / WINDOWS;
 constexpr int PITCH_REMAINDER = HALVES % 8 == 4 ? PITCH_PERIOD / 4 : PITCH_PERIOD / 2;
 using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
@@ -98,12 +102,38 @@ struct chain_arguments {
 static_assert(layout_matches(sizeof(chain_arguments), sizeof(chain_arguments::scale)),
               "the launcher's mirrored struct of the arguments");
 
+// A block's first column; its tiles, first to last - 1; its grid.
+struct chain_position {
+    long long x0, first, last, batch;
+};
+__device__ __forceinline__ chain_position find_position(const chain_arguments &a) {
+    if constexpr (!UNALIGNED) {
+        const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE,
+                        march_block = block / a.tiles_x % a.march_blocks;
+        const long long first = march_block * a.iterations,
+                        last = first + a.iterations < a.steps ? first + a.iterations : a.steps;
+        return {x0, first, last, block / a.tiles_x / a.march_blocks};
+    }
+    // There are fewer than 2^31 blocks, so 32-bit divisions suffice.
+    const unsigned across = static_cast<unsigned>(a.tiles_x), march_blocks = static_cast<unsigned>(a.march_blocks);
+    const unsigned others = across * march_blocks, batch = blockIdx.x / (others + SIDE_BLOCKS);
+    const unsigned block = blockIdx.x - batch * (others + SIDE_BLOCKS);
+    // The further blocks come last: of the first column, of the last one, and of the one before.
+    const unsigned further = block - others, column = block < others ? block % across : further ? across - further : 0;
+    const unsigned march_block = block < others ? block / across : march_blocks;
+    const unsigned steps = static_cast<unsigned>(a.steps), shared = (steps + march_blocks) / (march_blocks + 1);
+    const bool at_side = SIDE_BLOCKS && (column == 0 || column + SIDE_BLOCKS > across);
+    const unsigned iterations = at_side ? shared : static_cast<unsigned>(a.iterations);
+    const unsigned first = march_block * iterations;
+    return {static_cast<long long>(column) * WIDE, first, min(first + iterations, steps), batch};
+}
+
 struct factors {
     row_factors<STORED, HALVES, PARTS, SPARSE_TERMS, WINDOWS> rows;
     places<HALVES_Y> y;
     factor<STORED, HALVES_Y, PARTS> u[SPARSE_TERMS];
 
-    // window: that of even and of odd lines.
+    // window: the numbers of the windows of even and of odd lines.
     __device__ __forceinline__ void read(const unsigned *table, int lane, const int (&window)[WINDOWS]) {
         using of_x = factor<STORED, HALVES, PARTS>;
 #pragma unroll
@@ -170,11 +200,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, march_block = block / a.tiles_x % a.march_blocks;
-    const long long first = march_block * a.iterations,
-                    last = first + a.iterations < a.steps ? first + a.iterations : a.steps;
-    const STORED *const in = a.in + block / a.tiles_x / a.march_blocks * a.in_batch;
-    STORED *const out = a.out + block / a.tiles_x / a.march_blocks * a.out_batch;
+    const chain_position position = find_position(a);
+    const long long x0 = position.x0, first = position.first, last = position.last;
+    const STORED *const in = a.in + position.batch * a.in_batch;
+    STORED *const out = a.out + position.batch * a.out_batch;
     const int steps = static_cast<int>(last - first) * (TALL / 16) + DEPTH - 1;
     const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // chunks that are read
     copies mine;
@@ -193,9 +222,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE;
-    // UNALIGNED. filled: chunks whose columns past sides were filled. Iteration s completes the 16
-    // rows from row 16 (s - DEPTH + 1) of the block on. They are stored a chunk later, beyond a
-    // barrier, each unit every UNITS-th.
+    // UNALIGNED. filled: chunks whose columns past sides are filled. Iteration s completes 16 rows,
+    // from row 16 (s - DEPTH + 1) of the block on. These rows are stored one chunk later, after a
+    // barrier; each unit (half a warp) stores every UNITS-th row.
     int filled = 0;
     if (UNALIGNED) unaligned.template clear<PITCH, STAGES>(shared);
     const long long first_row = first * TALL;

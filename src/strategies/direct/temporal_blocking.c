@@ -226,10 +226,12 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
 static double side_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    bool folds = false;
+    /* Value of WRAPPED in direct/time_tile.cuh: points past sides that wrap are copied as others,
+     * except halves of words. */
+    const bool wrapped = shape->points > shape->vector && bytes < 16 && !paired(task, shape);
+    bool folds = refreshes(task, shape);
     for (int k = 1; k < 3; k++)
-        for (int side = 0; side < 2; side++)
-            folds = folds || task->boundary[direct_axis(task, shape, k)][side].kind != STN_FIXED;
+        folds = folds || (!wrapped && task->boundary[direct_axis(task, shape, k)][0].kind == STN_WRAP);
     return folds ? points * (bytes < 16 ? SIDE_ELEMENT_CYCLES : SIDE_CYCLES) / machine->clock : 0;
 }
 

@@ -47,9 +47,9 @@ int64_t segment_dense_tile_count(const stn_task *task, const segment_dense_tile 
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* Threads per multiprocessor, from the registers needed: 16 rows of few columns have at most 168
- * registers in f64, more columns all 255; 3D tiles have 128, so that one of two blocks loads while
- * the other multiplies. */
+/* Threads per multiprocessor, from the registers of a thread. 3D tiles have 128, so that one of two
+ * blocks loads while the other multiplies. 2D tiles in f64 have 168 if matrices are real and there
+ * are at most 32 columns, otherwise 255; in other types 128 and 168. */
 static int most_threads(const stn_task *task, const segment_dense_tile *tile) {
     const segment_factors *f = segment_dense_tile_factors(tile->number);
     if (f->n[2] > 1) return 512;

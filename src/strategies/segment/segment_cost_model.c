@@ -102,7 +102,7 @@ static double flops_of_pair(const stn_task *task, const segment_shape *shape, co
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
-/* Whole waves of blocks, or the latency of one block. */
+/* Seconds of whole waves of blocks, but at least the latency of one block. all: without waves. */
 static double compute_seconds(const stn_task *task, const segment_pass *pass, double all, double waves) {
     if (waves < 1 && pass->first > 0 && along_x(pass))
         return fmax(all, latencies[task->dtype][size_index(pass->first)]);
@@ -164,8 +164,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
-/* Cost of the sides across axis k: convolutions of pairs of depths, in the segments of the other
- * axis. */
+/* Adds the cost of the terms of fixed and constant sides: for each side, convolutions of pairs of
+ * depths, in the segments of the pass along the side. */
 static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double launches = shape->launches;
     int odd = 0;

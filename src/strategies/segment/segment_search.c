@@ -263,7 +263,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const char *other = NULL;
     const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
-    if (found && most == 1) return found; /* Only whether there is any shape is asked. */
+    if (found && most == 1) return found; /* The caller asks only whether there is any shape. */
     const size_t space = lines ? (size_t)stn_min((int64_t)plain, TILES_WITH_LINES) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_dense(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);

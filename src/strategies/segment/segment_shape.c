@@ -74,9 +74,9 @@ int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_
     return stn_max(stn_min(work_items, resident), stn_div_up(work_items, each));
 }
 
-/* Whether a segment is a line mirrored at both ends with half the period, transformed by
- * cosines. With sources, whole periods are needed, because the sources are convolved in the same
- * segments. */
+/* Whether a segment is a line that is mirrored at both ends, of which half a period is transformed
+ * (SEGMENT_COSINES). With sources, whole periods are needed, because the sources are convolved in
+ * the same segments. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
     return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
            axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_has_source(task);

@@ -14,11 +14,12 @@ enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4
 
 /* A pass along one axis. first > 0: segments of 256 * first points by FFTs, where `first` is the
  * radix of the first stage if it is at most 16 (above: segment_is_single). first < 0: the number of
- * a dense DFT (dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
+ * a dense DFT (dense_dft.h). For FFT tiles (fft_tile.h), `first` is the side in units of 16 points.
+ * `useful` points of a segment are outputs, from point `lead` on. */
 typedef struct segment_pass {
     uint8_t axis;
     int8_t first; /* 1: only along x. */
-    /* The segment is a whole line mirrored at both ends, transformed by half its period. */
+    /* The segment is a whole line mirrored at both ends; half its period is transformed. */
     uint8_t cosines;
     /* A line is one segment with compile-time positions: SEGMENT_MIDDLE. */
     uint8_t middle;
@@ -52,8 +53,8 @@ typedef struct segment_shape {
 /* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
  * of a Gaussian are at most a third as wide as the Gaussian. */
 #define SEGMENT_NEGLECTED_ERROR 3.1
-/* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
- * periods need no reach. */
+/* Whether the pass neglects small weights. It does not if its reach includes all weights, as that
+ * of few steps does, or if its segments hold whole periods. */
 static inline bool segment_neglects_weights(const stn_task *task, const segment_shape *shape,
                                             const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);

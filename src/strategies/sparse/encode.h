@@ -29,7 +29,7 @@
 
 typedef struct sparse_window {
     stn_dtype dtype;  /* f32 (as tf32) or f16 */
-    int halves;       /* number of halves, of 8 words each */
+    int halves;       /* length of the window in units of 8 words (half a product's) */
     int first;        /* the column of output 0's lowest tap */
     int span;         /* a row has span + 1 taps */
     bool paired;      /* rows of K are ordered so that a lane ends with four adjacent outputs */

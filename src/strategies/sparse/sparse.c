@@ -191,7 +191,7 @@ static stn_status launch_operator(const stn_plan *plan, const sparse_operator *o
         memcpy(arguments, &h, header = sizeof h);
     }
     stn_put_real(task->dtype, op->scale, arguments + header);
-    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.march_blocks * tiles.y * tiles.x), 1, 1},
+    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.blocks), 1, 1},
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,

@@ -29,7 +29,7 @@ typedef struct search {
     /* Errors are not predicted, so the cheapest shape costs at most as much as the cheapest
      * accurate one. */
     bool costs_alone;
-    bool split; /* of the shapes: sparse_shape.h */
+    bool split; /* whether shapes have split elements (sparse_shape.h) */
     /* Where only the cheapest candidate is of interest: the cost of the cheapest accurate shape so
      * far. Errors of more expensive shapes are not predicted. Else infinite. */
     double enough;
@@ -101,8 +101,9 @@ static void insert_tiles(search *s, const sparse_shape *shape) {
     }
 }
 
-/* Tiles (terms 0), or chains for separable taps (1). The cost does not depend on the errors, which
- * take most of the time: they are predicted at last, for the cheapest shapes alone (add_errors). */
+/* Tiles (terms 0), or chains for separable taps (1). Costs do not depend on errors, whose
+ * prediction takes most of the time: they are predicted last, for the cheapest shapes alone
+ * (add_errors). */
 static void search_shapes(search *s, int terms, int most_fused) {
     sparse_shape shape;
     bool cheaper;
@@ -208,8 +209,9 @@ static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
     return least;
 }
 
-/* Inserts the sum with the fewest terms that is accurate enough in launches of both lengths. Does
- * nothing if even `least`, the cost of the cheapest number of terms, is too high for the list. */
+/* Inserts the shape with the fewest terms whose sum is accurate enough in launches of both lengths.
+ * Does nothing if even `least`, the cost of the cheapest number of terms, is too high for the list.
+ */
 static bool insert_sum(search *s, sparse_shape shape, double least) {
     if (s->count == s->most && least >= s->costs[s->count - 1]) return true;
     if (stn_exceeds_time_limit(s->machine, least) || least > s->enough) return true;
@@ -230,9 +232,9 @@ static bool insert_sum(search *s, sparse_shape shape, double least) {
     return true;
 }
 
-/* For taps that are not separable: the fewest terms that are accurate enough, with the most steps
- * that each window holds. Where only the cheapest candidate is of interest, the cheapest sums come
- * first. */
+/* For taps that are not separable: tries the largest number of fused steps for each length of the
+ * windows, with the fewest terms that are accurate enough. Where only the cheapest candidate is of
+ * interest, the cheapest sums are tried first. */
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more, cheapest, sums[SPARSE_MOST_FUSED];
     double least[SPARSE_MOST_FUSED];

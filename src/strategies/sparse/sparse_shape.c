@@ -22,13 +22,14 @@
 #define MEMORY_LINE 128      /* bytes */
 #define WORD 4               /* bytes of a copy where rows are unaligned */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
+#define SIDE_COLUMNS 3       /* columns of a chain's tiles of which some lie past sides, at most */
 #define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
 
 /* ---- the rows of fused taps */
 
-/* Lowest and highest row of each plane after f steps, from those after f - 1 steps and one more
- * step. */
+/* The lowest and the highest row of taps in each plane. sparse_rows_of computes the hull of f steps
+ * from that of f - 1 steps and that of one step. */
 typedef struct hull {
     int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: no rows */
 } hull;
@@ -42,8 +43,9 @@ static void add_to_hull(hull *h, int plane, int low, int high) {
     h->high[plane] = (int)stn_max(h->high[plane], high);
 }
 
-/* Launches share the steps evenly; where f does not divide them, some make one step less with the
- * same kernel. Taps without a centre tap may reach rows in f - 1 steps that f steps do not. */
+/* Whether some launches make f - 1 steps, with the same kernel: launches share the steps evenly,
+ * but f may not divide them. Without a centre tap, f - 1 steps may reach rows that f steps do not.
+ */
 static bool has_shorter_launches(const stn_task *task, int fused) {
     return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
 }
@@ -140,14 +142,15 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_march" : "sparse_tile";
 }
 
-/* Elements of a line's other end, where a chain's unaligned rows wrap; as in unaligned.cuh. */
+/* Elements that a chain copies from a line's other end, if rows are unaligned and wrap (as in
+ * unaligned.cuh). */
 static int64_t end_elements(const stn_task *task, const sparse_shape *shape) {
     if (shape->vector > 1 || task->boundary[2][0].kind != STN_WRAP) return 0;
     const int64_t reach = stn_max(sparse_reach(task, shape, 2, 0), sparse_reach(task, shape, 2, 1));
     return task->dtype == STN_F16 ? (reach + 3) / 2 * 2 : reach;
 }
 
-/* Same layout as the kernels' stages; adjacent columns need no padding. */
+/* Bytes of a stage, laid out as in the kernels; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype),
@@ -169,7 +172,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* Rows of sparse_march's ring: those of `stages` tiles, and the reach of the taps. */
+/* Bytes of sparse_march's ring: the rows of `stages` tiles, and the reach of the taps. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -179,7 +182,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(rows * row);
 }
 
-/* Outputs that leave a chain by shared memory: four blocks of 16 rows, where rows are unaligned. */
+/* Bytes of shared memory for a chain's outputs, if rows are unaligned: four blocks of 16 rows. */
 static size_t leaving_bytes(const stn_task *task, const sparse_shape *shape) {
     if (!shape->terms || shape->vector > 1) return 0;
     return (size_t)(4 * 16 * (tile_width(shape) + 16)) * stn_dtype_size(task->dtype);
@@ -218,6 +221,7 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
         tiles.y = stn_div_up(task->n[1], tile_height(shape));
     }
     tiles.march_blocks = stn_div_up(tiles.steps, shape->iterations);
+    tiles.blocks = tiles.march_blocks * tiles.y * tiles.x + shape->side_blocks;
     return tiles;
 }
 
@@ -238,7 +242,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
     for (shape->halves = 1; shape->halves <= most; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
         if (task->rank == 1 && !legal_halves(task, shape)) continue;
-        w.first += sparse_windows(task, shape) - 1; /* the last one of its windows */
+        w.first += sparse_windows(task, shape) - 1; /* the last window, whose taps are furthest */
         if (sparse_legal(&w) && !(shape->terms && has_bank_conflicts(shape))) return true;
     }
     return false;
@@ -291,9 +295,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return shape->split ? 1 : 2;
 }
 
-/* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
- * shared memory is short, one). While it computes one window of a chain, four chunks arrive. Narrow
- * tiles, which read more past their sides, are tried last. */
+/* While a block computes one stage of a tile, two further stages arrive, or one if shared memory is
+ * too small, as often in 3D. While it computes one window of a chain, up to four chunks arrive.
+ * Narrow tiles, which read more past their sides, are tried last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
@@ -342,10 +346,21 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     }
 }
 
+/* On unaligned rows, a chain's blocks with columns past a side take longer than the others, and a
+ * launch of few waves as long as they do. If the last wave has room, each column of tiles at a side
+ * gets one more block, so that its blocks have fewer tiles. */
+static void fit_side_blocks(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
+    const int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, blocks = task->batch * tiles.blocks;
+    const bool all_have_tiles = stn_div_up(tiles.steps, tiles.march_blocks + 1) * tiles.march_blocks < tiles.steps;
+    if (shape->terms && shape->vector == 1 && tiles.x >= SIDE_COLUMNS && all_have_tiles &&
+        stn_div_up(blocks + task->batch * SIDE_COLUMNS, slots) == stn_div_up(blocks, slots))
+        shape->side_blocks = SIDE_COLUMNS;
+}
+
 /* Whether the blocks of a launch, for the whole batch, are counted in 31 bits. */
 static bool blocks_fit(const stn_task *task, const sparse_shape *shape) {
-    const sparse_tiles tiles = sparse_tiles_of(task, shape);
-    return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
+    return task->batch <= INT32_MAX / sparse_tiles_of(task, shape).blocks;
 }
 
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, bool split,
@@ -362,6 +377,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);
+    if (!blocks_fit(task, shape)) return false;
+    fit_side_blocks(task, machine, shape);
     return blocks_fit(task, shape);
 }
 
@@ -422,6 +439,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     }
     if (shape->terms) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
     if (shape->terms) stn_params_int(params, "SPARSE_TERMS", shape->terms);
+    if (shape->terms) stn_params_int(params, "SPARSE_SIDE_BLOCKS", shape->side_blocks);
     stn_params_int(params, "SPARSE_RANK", task->rank);
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);

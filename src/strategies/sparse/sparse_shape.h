@@ -40,6 +40,8 @@ typedef struct sparse_shape {
     int adjacent_warps; /* sparse_march: adjacent warps of a block; 0: another kernel */
     int held;           /* rows of taps in registers at the same time */
     int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
+    /* Chain: further blocks of a grid, one for each column of tiles at a side. */
+    int side_blocks;
     /* Fused launches are correct up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
     /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
@@ -55,7 +57,8 @@ typedef struct sparse_shape {
 /* Whether elements of f32 must be split, so that f32 is computed to its own accuracy. If not, the
  * tolerance permits tf32, and sparse_search splits them only if the errors of tf32 exceed it. */
 bool sparse_must_split(const stn_task *task);
-/* Products with a left factor: those of all parts of its weights and of the elements. */
+/* Products for each left factor: one for each pair of parts of weights and elements that is
+ * multiplied. */
 int sparse_products_of_factor(const sparse_shape *shape);
 
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0
@@ -85,9 +88,9 @@ size_t sparse_shared(const stn_task *task, const sparse_shape *shape);
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 
 /* steps: tiles along the marching axis. march_blocks: blocks that share these tiles. y, x: tiles
- * along y (in 3D) and along x. */
+ * along y (in 3D) and along x. blocks: of one grid. */
 typedef struct sparse_tiles {
-    int64_t steps, march_blocks, y, x;
+    int64_t steps, march_blocks, y, x, blocks;
 } sparse_tiles;
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape);
 

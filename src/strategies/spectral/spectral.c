@@ -1,5 +1,5 @@
-/* Strategy spectral: applies all steps at once by Fourier transforms of the whole grid. The
- * cost does not depend on the number of steps.
+/* Strategy spectral: applies all steps at once by Fourier transforms of the whole grid. The cost
+ * hardly depends on the number of steps.
  *
  *     rows: FFT(x)  ->  columns along y (and z): FFT, times K^T, inverse  ->  rows: inverse x
  *
@@ -172,7 +172,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_decayed_modes(task, machine, &choice);
     const spectral_choice whole = choice;
-    /* Slabs come first in the list if they are not chosen, then slabs of other sizes. */
+    /* Lists the slabs of the best size if they are not chosen, then slabs of other sizes. */
     spectral_choice slabs[SLABS];
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
     /* Parts are for 2D, slabs for 3D. */

@@ -139,6 +139,16 @@ static void draw_layout(dice *d, stn_problem *p, int rank, pitches kind) {
     p->in_batch_stride = in, p->out_batch_stride = out;
 }
 
+/* Compares the first candidate whose name has these words; false if there is none. */
+static bool try_words(suite *s, const stn_problem *p, const char *words, const char *what, bool fused, uint64_t seed) {
+    comparison c = {.bar = 0};
+    const int place = suite_candidate(s, p, "direct", words);
+    const bool good = compare_candidate_with_host(s->context, s->pool, p, "direct", place, fused, seed, &c);
+    if (!good && !*c.parameters) return false;
+    suite_report_compared(s, good, what, &c);
+    return true;
+}
+
 /* A random problem with rows of any length (odd 1: of odd length), by the first candidate whose
  * name has these words: taps, sides, extents and pitches, batches of grids that are not aligned, in
  * place too. */
@@ -163,14 +173,9 @@ static bool try_uneven(suite *s, dice *d, const char *words, stn_dtype widest, i
     if (p.in_place) memcpy(p.out_stride, p.in_stride, sizeof p.in_stride), p.out_batch_stride = p.in_batch_stride;
     snprintf(what, sizeof what, "%dD, %d columns %d apart, %s, radius %d, %s, %d steps", rank, (int)p.extent[rank - 1],
              (int)p.in_stride[rank - 2], taps_names[kind], radius, stn_dtype_name(p.dtype), (int)p.steps);
-    comparison c = {.bar = 0};
-    const int place = suite_candidate(s, &p, "direct", words);
-    const bool good =
-        compare_candidate_with_host(s->context, s->pool, &p, "direct", place, steps_high > 3, d->state, &c);
+    const bool found = try_words(s, &p, words, what, steps_high > 3, d->state);
     stn_stencil_destroy(stencil);
-    if (!good && !*c.parameters) return false; /* no such candidate */
-    suite_report_compared(s, good, what, &c);
-    return true;
+    return found;
 }
 
 /* At least `count` problems, and more until a sixth of `count` have such a candidate: rows of some
@@ -200,6 +205,43 @@ static void partial(suite *s) {
     try_many(s, "steps a launch", STN_F64, s->full ? 200 : 16, 1, WHOLE, 2, s->full ? 12 : 6);
 }
 
+/* Tiles at sides that wrap: rows of every length modulo 16 bytes, and grids that are shorter than
+ * the reach of all steps. x, y or both wrap. */
+static void wraps(suite *s) {
+    dice d = {dice_seed()};
+    int found = 0, count = s->full ? 400 : 24;
+    for (int i = 0; i < count; i++) {
+        const int rank = 2 + i % 2, radius = dice_int(&d, 1, 2);
+        stn_stencil *stencil = random_stencil(&d, rank, dice_int(&d, 0, 1) ? TAPS_BOX : TAPS_STAR, radius);
+        const int least = 2 * radius + 2;
+        stn_problem p = STN_PROBLEM_INIT;
+        char what[160] = "";
+        p.stencil = stencil, p.dtype = (stn_dtype)(i / 2 % 3);
+        p.batch = (size_t)dice_int(&d, 1, 2), p.steps = (uint64_t)dice_int(&d, 2, 12);
+        for (int axis = 0; axis < rank; axis++)
+            p.extent[axis] = (size_t)(!dice_int(&d, 0, 3) ? dice_int(&d, least, 12)
+                                      : axis < rank - 1   ? dice_int(&d, least, rank == 2 ? 70 : 40)
+                                                          : dice_int(&d, 20, rank == 2 ? 330 : 140));
+        const bool packed = i % 4 < 2; /* rows of odd length, which wrap to other places in words */
+        if (packed)
+            p.extent[rank - 1] |= 1;
+        else
+            draw_layout(&d, &p, rank, (pitches)dice_int(&d, ALIKE, WHOLE));
+        random_sides(&d, &p, rank);
+        const int which = dice_int(&d, 1, 7) | packed; /* bit k: axis rank - 1 - k wraps */
+        for (int axis = 0; axis < rank; axis++)
+            for (int side = 0; side < 2 && which >> (rank - 1 - axis) & 1; side++)
+                p.boundary[axis][side] = (stn_boundary){STN_WRAP, 0};
+        snprintf(what, sizeof what, "%dD, %d rows of %d columns, pitch %d, %s:%s, radius %d, %s, %d steps", rank,
+                 (int)p.extent[rank - 2], (int)p.extent[rank - 1], (int)p.in_stride[rank - 2],
+                 side_names[p.boundary[rank - 2][0].kind], side_names[p.boundary[rank - 1][0].kind], radius,
+                 stn_dtype_name(p.dtype), (int)p.steps);
+        found += try_words(s, &p, "steps a launch", what, true, d.state);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, 3 * found >= count, "enough problems have such a candidate", NULL);
+}
+
 /* Boxes of so many taps that blocks of the interior and blocks at edges run one loop; the grid has
  * both. */
 static void one_loop(suite *s) {
@@ -226,8 +268,9 @@ static void one_loop(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"mirror", mirror}, {"small", small},     {"batches", batches}, {"one loop", one_loop}, {"turns", turns},
-        {"skewed", skewed}, {"shifted", shifted}, {"single", single},   {"halves", halves},     {"partial", partial}};
+    static const suite_part parts[] = {{"mirror", mirror},     {"small", small},   {"batches", batches},
+                                       {"one loop", one_loop}, {"turns", turns},   {"skewed", skewed},
+                                       {"shifted", shifted},   {"single", single}, {"halves", halves},
+                                       {"partial", partial},   {"wraps", wraps}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -65,7 +65,26 @@ static void ends(suite *s) {
     }
 }
 
+/* Grids whose columns of tiles at the sides are shared by a further block, if the machine has four
+ * multiprocessors. */
+static void sides(suite *s) {
+    stn_stencil *stencil = NULL;
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    for (int i = 0; i < (s->full ? 60 : 4); i++) {
+        dice d = {(uint64_t)(1300 + i)};
+        char what[120];
+        stn_problem p = grid_problem(stencil, (const int[]){dice_int(&d, 65, 200), dice_int(&d, 513, 640) | 1}, STN_F16,
+                                     (uint64_t)dice_int(&d, 5, 14));
+        random_sides(&d, &p, 2);
+        for (int side = 0; side < 2 && i % 2; side++) p.boundary[1][side] = (stn_boundary){STN_WRAP, 0};
+        snprintf(what, sizeof what, "%d rows of %d points, sides %s:%s, %d steps", (int)p.extent[0], (int)p.extent[1],
+                 side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], (int)p.steps);
+        suite_compare_words(s, "sparse", "chain", what, &p, d.state);
+    }
+    stn_stencil_destroy(stencil);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"rows", rows}, {"ends", ends}};
+    static const suite_part parts[] = {{"rows", rows}, {"ends", ends}, {"sides", sides}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

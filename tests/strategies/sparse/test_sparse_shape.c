@@ -116,6 +116,25 @@ Test(sparse_shape, snapshots_are_judged_by_the_bound_of_the_run) {
     cr_expect_eq(terms[1], terms[0], "%d terms instead of %d", terms[1], terms[0]);
 }
 
+/* A chain on unaligned rows has further blocks at the sides if the last wave has room for them:
+ * with 65 columns of tiles and 4 blocks for each, but not with 66; and none on aligned rows. */
+Test(sparse_shape, blocks_of_columns_at_sides) {
+    static const struct {
+        size_t columns;
+        int64_t blocks;
+    } cases[] = {{8191, 259}, {8192, 256}, {8193, 263}, {8194, 263}, {8447, 264}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_task task;
+        sparse_shape shape;
+        make_task("heat-2d", (size_t[3]){8192, cases[i].columns, 0}, STN_F16, &task);
+        cr_assert(sparse_fit(&task, &machine, 10, 2, 1, false, &shape));
+        const sparse_tiles tiles = sparse_tiles_of(&task, &shape);
+        cr_expect_eq(tiles.march_blocks, 4);
+        cr_expect_eq(tiles.blocks, cases[i].blocks, "%zu columns: %d blocks", cases[i].columns, (int)tiles.blocks);
+        stn_task_clear(&task);
+    }
+}
+
 /* Candidates fit the machine, have a cost and a predicted error; the cheapest comes first. */
 Test(sparse_shape, candidates_fit) {
     static const char *const names[] = {"heat-1d", "heat-2d", "gaussian-2d:sigma=1,truncate=3", "box-3d27p"};

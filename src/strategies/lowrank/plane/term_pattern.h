@@ -9,7 +9,7 @@
 
 typedef struct lowrank_span {
     int y[2], x[2]; /* reach of a term towards the low and the high side */
-    int central;    /* the middle weight along y is not small compared with the others */
+    int central;    /* 1: the middle weight along y is not small compared with the others */
 } lowrank_span;
 typedef struct lowrank_pattern {
     int count;
@@ -29,9 +29,9 @@ bool lowrank_pattern_unit(const lowrank_span *slot);
  * lowrank_pattern_unit(slot), u[y] is 1. */
 void lowrank_pattern_scale(const lowrank_span *slot, double *u, int rows, int y, double *v, int columns, int x);
 
-/* The work of lowrank_mixed. lowrank_pattern_blocks: the 8 x 4 blocks of all terms' bands along x
- * that 8 columns are multiplied by. lowrank_pattern_sums: additions, or multiply-adds, for one
- * point; even: the terms are symmetric along y. */
+/* The work of lowrank_mixed. lowrank_pattern_blocks: the number of 8 x 4 blocks of all terms' bands
+ * along x, by which 8 columns are multiplied. lowrank_pattern_sums: additions, or multiply-adds,
+ * for one point; even: the terms are symmetric along y. */
 int lowrank_pattern_blocks(const lowrank_pattern *pattern);
 int lowrank_pattern_sums(const lowrank_pattern *pattern, bool even);
 #endif

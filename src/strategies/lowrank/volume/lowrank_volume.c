@@ -72,8 +72,9 @@ static void make_bounded(lowrank_core *core) {
     }
 }
 
-/* f32: rounds weights as the kernel splits them, otherwise to 24 bits. Tensor cores truncate sums,
- * losing half a unit in the last place on average; weights are scaled up to compensate. */
+/* f32: rounds the weights of products to the parts into which the kernel splits them, and other
+ * weights to 24 bits. Tensor cores truncate sums, which lose half a unit in the last place on
+ * average; with three products, weights are scaled up to compensate. */
 #define CUT_OFF 4.2e-8
 static void round_vectors(const stn_power *taps, int passes, lowrank_core *core) {
     int bits = 11 * lowrank_band_parts(passes);
@@ -141,7 +142,7 @@ typedef struct volume_operator {
 
 typedef struct volume_state {
     int launches, extended;
-    int form; /* block form requested by the candidate */
+    int form; /* block form that the candidate requests */
     int noperators;
     volume_operator operators[2]; /* by length of a launch (common/launches.h) */
     stn_faces *faces;             /* NULL where all axes wrap */
