@@ -141,8 +141,8 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *k
 }
 
 /* As use_entry, if an entry was found. An entry that the driver refuses is rejected. Without a
- * usable entry the kernel stays without code, which is no failure: that is only a lack of memory or
- * of a working device. */
+ * usable entry the kernel stays without code, and the result is STN_OK: only a lack of memory or of
+ * a working device is a failure. */
 static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
@@ -394,7 +394,7 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
     else if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
-        /* The wait is not allowed during a stream capture, but nor is loading a kernel. */
+        /* During a stream capture neither this wait nor loading a kernel is allowed. */
         stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
     return STN_OK;
 }

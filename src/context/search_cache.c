@@ -35,7 +35,7 @@ void stn_search_cache_destroy(stn_search_cache *searches) {
     free(searches);
 }
 
-/* Of a key with thousands of taps, the ends are hashed: keys of the same taps differ there. */
+/* Of a long key only both ends are hashed: if its many taps are equal, keys differ at the ends. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
     enum { END = 512 };
     uint64_t hash = (uint64_t)kind << 32 ^ size, word;

@@ -54,7 +54,7 @@ double stn_estimate_cost(const stn_estimate *estimate) {
            (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
-/* In a full ranking, the last row is dropped. */
+/* Inserts a row at `index`. If the ranking is full, its last row is dropped. */
 static void insert_row(stn_plan *plan, size_t index, const stn_ranked *row) {
     if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
     memmove(plan->ranking + index + 1, plan->ranking + index, (plan->ranked - 1 - index) * sizeof *row);
@@ -128,7 +128,7 @@ static void set_time_limit(stn_plan *plan, double limit) {
  *     best, limit    if `best`, only the cheapest candidate is needed, if it costs at most `limit`:
  *                    strategies with a lower bound (`least_seconds`) come last, or are skipped
  *     errors         least error of the rejected candidates, by strategy; 0 before the first call.
- *                    If `best`, a strategy whose error exceeds allowed_error is skipped */
+ *                    If `best`, a strategy whose entry exceeds allowed_error is skipped */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
@@ -150,7 +150,7 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
 }
 
 /* The first pass admits candidates within the error bound. If there are none, the second pass
- * admits those with about the least predicted error, which the plan's description reports. */
+ * admits those whose predicted error is at most LEAST_ERROR_FACTOR times the least one. */
 static void rank(stn_plan *plan, const char *name, size_t most, bool best, double limit) {
     double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
     for (int pass = 0; pass < 2; pass++) {
@@ -318,8 +318,8 @@ static void drop_row(stn_plan *plan, stn_ranked *row, const char *why) {
     plan->ranking[plan->ranked - 1] = dropped;
 }
 
-/* The kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
- * from that of this GPU: so all candidates are tried. */
+/* All candidates are tried, because the kernels of a pack were chosen for a typical GPU of the
+ * architecture, whose ranking may differ from that of this GPU. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies;) {

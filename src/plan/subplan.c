@@ -52,9 +52,9 @@ static bool also_answers(const stn_ranked *row, stn_rank_limit known, stn_rank_l
     return no_higher && (!known.within_bound || asked.within_bound);
 }
 
-/* Finds the cheapest candidate; false where there is none within the limit. Strategies that
- * divide a run ask for the same parts again, for each of their candidates, and when they make the
- * plans of these parts. */
+/* Finds the cheapest candidate; false where there is none within the limit. Results are cached,
+ * because a strategy that divides a run asks for the same parts for each of its candidates, and
+ * once more when it makes the plans of the parts. */
 static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
                      stn_rank_limit limit, stn_ranked *row) {
     struct {
@@ -81,7 +81,7 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
 }
 
 /* In general the parent's estimate has found the candidate already. All candidates are ranked only
- * if that one cannot be prepared, or if wisdom has times of this work. */
+ * if that one cannot be prepared, if wisdom has times of this work, or if it may be chunked. */
 static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     if (is_generic(name)) {
         stn_ranked row;
