@@ -28,6 +28,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
         why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
+    if (!why && !reason_size) return true; /* `candidates` searches again */
     if (!why)
         return lowrank_axes.applies(task, machine, reason, reason_size) ||
                fused(task)->applies(task, machine, reason, reason_size);
