@@ -323,8 +323,7 @@ stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, s
         status = stn_fail_memory(error, "a pack", total);
     else {
         lay_out(writer, bytes, total);
-        *data = bytes;
-        *size = total;
+        *data = bytes, *size = total;
     }
     pthread_mutex_unlock(&writer->lock);
     return status;

@@ -124,19 +124,15 @@ static bool is_made(const stn_kernel *kernel) { return kernel->ptx || kernel->cu
  * entry. */
 static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *kernel, stn_error *error) {
     kernel->ptx = entry->ptx;
-    kernel->cubin = entry->cubin;
-    kernel->cubin_size = entry->cubin_size;
+    kernel->cubin = entry->cubin, kernel->cubin_size = entry->cubin_size;
     kernel->seconds = want->seconds;
-    entry->ptx = NULL;
-    entry->cubin = NULL;
+    entry->ptx = NULL, entry->cubin = NULL;
     stn_entry_clear(entry);
     stn_status status = is_made(kernel) ? STN_OK : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
     if (status == STN_OK && !want->only_compile) status = load(want->context, kernel, error);
     if (status == STN_OK) return STN_OK;
-    free(kernel->ptx);
-    free(kernel->cubin);
-    kernel->ptx = NULL;
-    kernel->cubin = NULL;
+    free(kernel->ptx), free(kernel->cubin);
+    kernel->ptx = NULL, kernel->cubin = NULL;
     return status;
 }
 
@@ -363,8 +359,7 @@ static void hold(stn_kernel_set *set, stn_kernel *kernel) {
 void stn_kernel_set_clear(stn_kernel_set *set) {
     for (size_t i = 0; i < set->count; i++) stn_kernel_memory_release(&set->context->kernels, set->list[i]);
     free(set->list);
-    set->list = NULL;
-    set->count = 0;
+    set->list = NULL, set->count = 0;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -379,10 +374,8 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     stn_kernel *found;
     bool hit;
     STN_TRY(get(&want, &found, &hit, error));
-    if (!found) { /* a placeholder takes its place */
-        *kernel = want.placeholder;
-        return STN_OK;
-    }
+    *kernel = want.placeholder; /* takes the place of a kernel that is missing */
+    if (!found) return STN_OK;
     hold(set, found);
     stn_status status = STN_OK;
     /* A kernel that was compiled ahead is not loaded yet, and several threads may ask for it. */

@@ -79,6 +79,7 @@ struct stn_plan {
         stn_chosen chosen;
         stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
         size_t ranked;
+        bool only_best; /* rows after the first may be missing (stn_plan_complete_ranking) */
         /* If new weights made the plan choose another strategy: the previous strategy and the
          * reason, for the description; else "". */
         char choice_before[320];
@@ -158,6 +159,7 @@ void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
+void stn_plan_complete_ranking(stn_plan *plan); /* by estimate, if plan->only_best */
 /* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, that is
  * the cheapest one whose kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);

@@ -1,4 +1,5 @@
 /* Plans that a strategy makes for parts of its work: plan.h. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,9 +108,7 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
     plan->kernels = parent->kernels;
     plan->is_subplan = true;
     const stn_status status = choose(plan, name, error);
-    if (status == STN_OK) return STN_OK;
-    stn_plan_destroy(plan);
-    *result = NULL;
+    if (status != STN_OK) stn_plan_destroy(plan), *result = NULL;
     return status;
 }
 
@@ -138,7 +137,8 @@ bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, cons
 
 bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
                                 bool within_bound, stn_estimate *result) {
-    const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
+    const bool limited = most < INFINITY || within_bound;
+    const stn_rank_limit limit = {limited ? fmin(most * STN_MOST_COST_PER_SECOND, DBL_MAX) : 0, within_bound};
     stn_ranked row;
     /* If the cheapest candidate is above the cost limit, every candidate takes more than `most`
      * seconds. */
