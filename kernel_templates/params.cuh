@@ -119,8 +119,8 @@ constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain: length of the window along 
 constexpr int SPARSE_TERMS = 2;     // sparse_chain: separable terms that are summed
 // sparse_chain: further blocks of a grid, one for each column of tiles at its sides; 0 or 3.
 constexpr int SPARSE_SIDE_BLOCKS = 0;
-constexpr int SPARSE_LEAD = 4;      // points from a window's start to its first output
-constexpr int SPARSE_PARTS = 1;     // 11-bit parts of a weight
+constexpr int SPARSE_LEAD = 4;   // points from a window's start to its first output
+constexpr int SPARSE_PARTS = 1;  // 11-bit parts of a weight
 // 1: f32 elements are split into two parts of 11 bits too (not in 1D).
 constexpr int SPARSE_SPLIT = 0;
 // How many of the eight columns of a product's right factor belong to adjacent blocks of 16
