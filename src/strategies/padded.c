@@ -135,10 +135,10 @@ static double copy_seconds(const stn_task *grid, const stn_machine *machine) {
     return fmax(bytes / machine->copy_bandwidth, cycles / machine->clock) + machine->launch_seconds;
 }
 
-/* Each step copies the padded grid, and reads and writes it at least once. */
+/* The seconds of the copies. */
 static double least_seconds(const stn_task *task, const stn_machine *machine) {
     const stn_task padded = padded_task(task);
-    return 2 * (double)task->steps * copy_seconds(&padded, machine) + copy_seconds(task, machine);
+    return (double)task->steps * copy_seconds(&padded, machine) + copy_seconds(task, machine);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -150,7 +150,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         result->seconds = INFINITY;
         return;
     }
-    result->seconds = steps * (result->seconds + copy_seconds(&padded, machine)) + copy_seconds(task, machine);
+    result->seconds = steps * result->seconds + least_seconds(task, machine);
     result->bytes = steps * (result->bytes + 2 * size * (double)stn_task_points(&padded)) +
                     2 * size * (double)stn_task_points(task);
     result->flops *= steps;
