@@ -33,7 +33,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STRATEGIES = {'stencil': ['auto', 'direct', 'lowrank', 'segment', 'spectral', 'sourced', 'aperiodic', 'sparse', 'chunked'],
+STRATEGIES = {'stencil': ['auto', 'direct', 'lowrank', 'segment', 'spectral', 'sourced', 'aperiodic', 'sparse', 'padded', 'chunked'],
               'fft': ['auto', 'fft', 'block'], 'layer': ['auto', 'fno']}
 SIDES = ['wrap', 'fixed', 'reflect', 'mirror', 'nearest', 'constant=1', 'constant=1:fixed', 'reflect:nearest']
 NAMED = {1: ['heat-1d', '1d5p', '1d7p', 'laplace-1d:order=14', 'gaussian-1d:sigma=2', 'gaussian-1d:sigma=16'],

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "launch/driver.h"
 #include "plans.h"
 
@@ -47,16 +48,19 @@ static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan
     return STN_OK;
 }
 
-/* Chooses in a new context with the given cache folder. */
+/* Chooses in a new context with the given cache folder, as for a plan that is prepared. */
 static stn_status time_choosing(const drawn_problem *p, const char *folder, double *seconds, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_context *context = NULL;
-    stn_plan *plan = NULL;
+    stn_plan *plan = calloc(1, sizeof *plan);
     stn_status status;
-    options.estimate_only = 1;
+    if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
+    plan->kind = stn_kinds[STN_KIND_STENCIL], plan->may_be_chunked = true;
     STN_TRY_GOTO(status, open_context(folder, &context, error), done);
+    plan->context = context;
+    stn_context_machine_copy(context, false, &plan->machine);
     const double begin = bench_now();
-    status = stn_plan_create(context, &p->r.problem, &options, &plan, error);
+    STN_TRY_GOTO(status, plan->kind->make(plan, &p->r.problem, error), done);
+    stn_plan_rank_best(plan, NULL, (stn_rank_limit){0});
     *seconds = bench_now() - begin;
 done:
     stn_plan_destroy(plan);

@@ -26,9 +26,8 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
 /* ---- predicted times ------------------------------------------------------------------------- */
 
 /* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later
- * passes run in parallel. The value is fitted to the times of batches of five kernels. One kernel
- * alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0), which would predict too short
- * times. */
+ * passes run in parallel. The value is fitted to the times of batches of five kernels. A kernel
+ * that is compiled alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0). */
 #define FRONT_SECONDS 0.045
 
 /* A kernel of a batch. */
@@ -139,7 +138,7 @@ static void *compile_in_background(void *user) {
     stn_background_compile *background = user;
     for (size_t i = 0; i < background->count; i++) {
         if (!background->batches[i]) continue;
-        /* The thread that asks for a kernel that failed gets its error. */
+        /* The error is not lost: the next thread that asks for the failed kernel gets it. */
         (void)stn_compile_batch_try(background->batches[i], NULL);
         atomic_store(&background->batches[i]->finished, true);
     }

@@ -106,7 +106,7 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
     copy_column(step->line_size, to, 0, to + step->line_size, step->line_size, count - 1);
 }
 
-/* memcpy, which is called only if these are not the bytes of one number. */
+/* As memcpy, but without a call for 1, 4 or 8 bytes, the sizes of single numbers. */
 static void copy_bytes(char *to, const char *from, size_t bytes) {
     if (bytes == 4)
         memcpy(to, from, 4);
@@ -538,10 +538,10 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* How rows are computed whose taps are in rows inside the grid. Lines without copies may have any
- * length, and long ones suit hardware prefetchers: rows are computed at once apart from their
- * edges, and short rows are joined to one line. The points between the live ones of joined rows are
- * then overwritten, by edges or by copies of frozen points.
+/* How rows are computed if all rows that their taps read are inside the grid. Lines that need no
+ * copies may have any length, and long ones suit hardware prefetchers. So a row is computed at once
+ * without its edges, and several short rows are joined to one line. The sums of a joined line at
+ * the points between two rows' interiors are overwritten, by edges or by copies of frozen points.
  *
  * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
  * copied into the buffer, and each column of an edge is summed as one line. */

@@ -36,8 +36,8 @@ static double estimate_part(const stn_plan *plan, const stn_plan *part) {
     return one.seconds;
 }
 
-/* The number of chunks that a run of many single steps is divided into: each long enough to time,
- * together at most 1% slower by estimate; 1 if the candidate depends on the number of steps. */
+/* The number of chunks that a run of many single steps is divided into: each takes long enough to
+ * be timed, and all together at most 1% longer than one run by estimate. 1 for other runs. */
 static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **part) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, CHUNKS_MOST);
@@ -163,8 +163,8 @@ static void end_trials(stn_online *o) {
     o->next = o->count;
 }
 
-/* Whether a part is shorter than a sample. If so, a rival's first run, which may include the time
- * of loading its code, does not tell how often a sample must repeat it. */
+/* Whether a part is shorter than a sample. If so, the time of a rival's first run, which may
+ * include loading its code, does not tell how often a sample must repeat the part. */
 static bool is_shorter_than_sample(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
 /* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. The
@@ -197,7 +197,7 @@ static tune_trial *next_rival(stn_online *o) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            /* The rival is skipped. If all known parts are done, it waits for further parts. */
+            /* If all known parts are done, the rival waits for more; else it is skipped. */
             if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }

@@ -175,18 +175,23 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
 
 /* The first `count` taps of a * b, and their error bounds, where no tap is negative: sums of double
  * lose no digits, and are vectorisable. Four taps of `a` are multiplied at a time, because sums
- * take longer to load and store than to add to; zeros lie before and after the taps of `b`. */
+ * take longer to load and store than to add to; zeros lie before and after the taps of `b`. A
+ * square has each pair of taps once: the pairs next to the diagonal are added singly. */
 static bool multiply_one_sign(const power *a, const power *b, int64_t count, power *product) {
     enum { ROWS = 4, BEFORE = ROWS - 1 };
+    const bool square = a == b;
     double *sum = calloc((size_t)(count + b->count + 2 * BEFORE), sizeof *sum);
     if (!sum) return false;
     double *const factor = sum + count + BEFORE;
     for (int64_t j = 0; j < b->count; j++) factor[j] = (double)b->tap[j];
     for (int64_t i = 0; i < a->count && i < count; i += ROWS) {
         double tap[ROWS], *const at = sum + i;
-        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? (double)a->tap[i + k] : 0;
-        const int64_t end = stn_min(b->count + BEFORE, count - i);
-        for (int64_t j = 0; j < end; j++)
+        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? (double)a->tap[i + k] * (square ? 2 : 1) : 0;
+        const int64_t end = stn_min(b->count + BEFORE, count - i), begin = square ? i + ROWS + BEFORE : 0;
+        for (int64_t j = square ? i : end; j < stn_min(begin, end); j++)
+            for (int k = 0; k < ROWS && j - k >= i + k; k++)
+                at[j] += tap[k] * factor[j - k] * (j - k > i + k ? 1 : 0.5);
+        for (int64_t j = begin; j < end; j++)
             at[j] =
                 at[j] + tap[0] * factor[j] + tap[1] * factor[j - 1] + tap[2] * factor[j - 2] + tap[3] * factor[j - 3];
     }

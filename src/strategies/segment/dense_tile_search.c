@@ -340,6 +340,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
         if (tile.fused == last) continue;
         /* The fewest launches of this number of steps. */
         last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
+        if (segment_exceeds_time_limit(task, machine, tile.launches)) break;
         if (segment_overflows(task, largest, (uint64_t)tile.fused)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_LEAST_REACH * spread * sqrt(tile.fused) > LONGEST) continue;

@@ -181,6 +181,7 @@ static bool add_many(search *s, int enough) {
     int fits = 0;
     double launches = fmax(numbers[0], ceil(steps / (most * most)));
     for (int i = 0; i < MOST_LOOKS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
+        if (segment_exceeds_time_limit(s->task, s->machine, launches)) break;
         fits += add_launches(s, (int64_t)launches);
         launches += floor(launches / 3) + 1;
     }
@@ -200,6 +201,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
     for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
         const int64_t launches = numbers[i];
         if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
+        if (segment_exceeds_time_limit(task, machine, (double)launches)) continue;
         if (!add_launches(&s, launches)) break;
         any = true;
         if (single) break;

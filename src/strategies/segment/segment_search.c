@@ -205,12 +205,6 @@ static size_t add_dense(search *s, segment_shape *best, size_t found, size_t mos
     return found;
 }
 
-/* A lower bound on the seconds of a launch, whose passes read and write each point. */
-static double least_of_launch(const search *s) {
-    const double bytes = 2 * (double)stn_task_points(s->task) * (double)stn_dtype_size(s->task->dtype);
-    return s->count * (bytes / s->machine->copy_bandwidth + s->machine->launch_seconds);
-}
-
 /* Searches passes along lines. False: none serves the task. */
 static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
                          const char **why) {
@@ -222,7 +216,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
         if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
-        if (*found && stn_exceeds_time_limit(s->machine, (double)launches * least_of_launch(s))) break;
+        if (segment_exceeds_time_limit(task, s->machine, (double)(launches * s->count))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);
     }

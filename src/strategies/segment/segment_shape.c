@@ -143,3 +143,8 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
 }
+
+bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches) {
+    const double bytes = 2 * (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
+    return stn_exceeds_time_limit(machine, launches * (bytes / machine->copy_bandwidth + machine->launch_seconds));
+}

@@ -74,6 +74,9 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
 /* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);
+/* Whether so many launches, each of which at least reads and writes every point, exceed the
+ * machine's time limit. */
+bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
 /* Seconds and operations of one launch of a pass. */
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,

@@ -133,10 +133,13 @@ static bool add_errors(search *s, const sparse_shape *of) {
         shape.noise = (float)noise_of(s, &shape, &chain);
         sparse_terms_clear(&chain);
     } else {
-        /* Two-part weights have random errors, which do not depend on the taps. */
-        if (parts == 1 && !fuse_taps(s, fused)) return false;
-        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
         shape.noise = (float)noise_of(s, &shape, NULL);
+        /* Where only an accurate shape is of interest, its noise may exclude it already. */
+        if (!(s->machine->time_limit > 0) || s->machine->allowed_error > 0 || sparse_is_accurate(s->task, &shape, 1)) {
+            /* Two-part weights have random errors, which do not depend on the taps. */
+            if (parts == 1 && !fuse_taps(s, fused)) return false;
+            shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+        }
     }
     for (size_t i = 0; i < s->count; i++)
         if (s->best[i].fused == fused && s->best[i].terms == terms && s->best[i].parts == parts) {
@@ -209,6 +212,18 @@ static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
     return least;
 }
 
+/* Whether the noise of sums of so many steps, without that of their terms, is within the error
+ * bound. */
+static bool noise_is_low(search *s, int fused) {
+    sparse_shape each;
+    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &each)) break;
+        each.noise = (float)noise_of(s, &each, NULL);
+        if (sparse_is_accurate(s->task, &each, ERROR_MARGIN)) return true;
+    }
+    return false;
+}
+
 /* Inserts the shape with the fewest terms whose sum is accurate enough in launches of both lengths.
  * Does nothing if even `least`, the cost of the cheapest number of terms, is too high for the list.
  */
@@ -216,6 +231,7 @@ static bool insert_sum(search *s, sparse_shape shape, double least) {
     if (s->count == s->most && least >= s->costs[s->count - 1]) return true;
     if (stn_exceeds_time_limit(s->machine, least) || least > s->enough) return true;
     int fused = shape.fused, launches = shape.launches;
+    if (s->machine->time_limit > 0 && !noise_is_low(s, fused)) return true;
     sum_errors errors = {{0}, {0}};
     bool two_lengths = stn_fused_lengths(s->task, launches) == 2;
     if (two_lengths && !add_sum_errors(s, fused - 1, launches, &errors)) return false;

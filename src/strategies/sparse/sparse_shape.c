@@ -325,6 +325,7 @@ double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
     return planes_of(task, shape) - 1;
 }
 
+#define MOST_MARCH_BLOCKS 4096
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
 static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
@@ -333,12 +334,17 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, iterations;
-    /* Each number of iterations once, with the fewest blocks. */
-    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096;
+    const double across = (double)(task->batch * tiles.y * tiles.x);
+    /* Each number of iterations once, with the fewest blocks. While all blocks run at once, more
+     * blocks are cheaper. */
+    for (int64_t march_blocks = (int64_t)fmax(1, fmin(floor(slots / across), fmin((double)steps, MOST_MARCH_BLOCKS)));
+         march_blocks <= steps && march_blocks <= MOST_MARCH_BLOCKS;
          march_blocks = iterations > 1 ? stn_div_up(steps, iterations - 1) : INT64_MAX) {
         iterations = stn_div_up(steps, march_blocks);
         if (iterations > INT32_MAX) continue;
-        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, iterations));
+        double blocks = across * (double)stn_div_up(steps, iterations);
+        /* The least possible cost: blocks only become more, and every wave is full. */
+        if (0.999 * (across * (double)steps + (halo_tiles + start) * blocks) >= best * slots) break;
         double cost = ((double)iterations + halo_tiles + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;

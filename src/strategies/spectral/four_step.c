@@ -384,6 +384,14 @@ void spectral_four_step_estimate(const stn_task *task, const stn_machine *machin
     estimate->error = stn_symbol_error(task, (double)s->length, s->symbol.plain);
 }
 
+double spectral_four_step_least_seconds(const stn_task *task, const stn_machine *machine) {
+    const bool wide = spectral_wide(task);
+    const double count = (double)task->snapshots, points = (double)(task->n[2] * task->batch);
+    const double grid = points * (double)stn_dtype_size(task->dtype), spectrum = points / 2 * (wide ? 16 : 8);
+    const double bytes = (1 + count) * (grid + spectrum) + count * 2 * spectrum;
+    return bytes / (machine->copy_bandwidth * rates[!wide].part) * (task->dtype == STN_F16 ? HALVES : 1);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const long double pi = 3.14159265358979323846264338327950288L;

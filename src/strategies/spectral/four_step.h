@@ -62,6 +62,8 @@ void spectral_four_step_make(const stn_task *task, const stn_machine *machine, c
 size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_step *shape);
 void spectral_four_step_estimate(const stn_task *task, const stn_machine *machine, const spectral_four_step *shape,
                                  stn_estimate *estimate);
+/* A lower bound on its seconds, with any lengths: the bytes that are moved at least. */
+double spectral_four_step_least_seconds(const stn_task *task, const stn_machine *machine);
 
 /* Plans of such a candidate. */
 stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_choice *choice, stn_error *error);

@@ -38,6 +38,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "the fastest axis is strided");
         return false;
     }
+    if (!reason_size) return true; /* `candidates` searches again */
     if (spectral_four_step_for(task, machine)) {
         spectral_four_step_choice four_step;
         return spectral_four_step_choose(task, machine, &four_step, reason, reason_size);
@@ -75,6 +76,15 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                         (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape) +
                                  spectral_source_bytes(task, &shape)),
                         result);
+}
+
+/* A lower bound on the seconds of all candidates: lines are at least as long as the grid's axes.
+ * Lines that are too long for shared memory take four steps. */
+static double least_seconds(const stn_task *task, const stn_machine *machine) {
+    const double lines = spectral_least_seconds(task, machine) * (1 - 1e-9);
+    const double four_step = spectral_four_step_least_seconds(task, machine) * (1 - 1e-9);
+    const int64_t most = 2 * stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
+    return task->rank > 1 ? lines : task->n[2] > most ? four_step : fmin(lines, four_step);
 }
 
 static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
@@ -160,6 +170,7 @@ static size_t variants_except(const stn_task *task, const stn_machine *machine, 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
+    if (stn_exceeds_time_limit(machine, least_seconds(task, machine))) return 0;
     if (spectral_four_step_for(task, machine)) return four_step_candidates(task, machine, list, most);
     if (!most) return 0;
     /* Axes that are too long for one transform may be divided into tiles. */

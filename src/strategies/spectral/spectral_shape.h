@@ -195,4 +195,6 @@ static inline bool spectral_frozen(const stn_extension *e, int side) {
 bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);
+/* A lower bound on the seconds of every shape. */
+double spectral_least_seconds(const stn_task *task, const stn_machine *machine);
 #endif

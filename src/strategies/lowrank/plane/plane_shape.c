@@ -14,7 +14,6 @@
 #define MOST_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
-#define MOST_FUSED 96
 #define MIXED_PAIR 36 /* elements of two rows in lowrank_mixed */
 /* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
  * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
@@ -232,7 +231,7 @@ static void fit_plane(const stn_task *task, lowrank_shape *shape) {
 
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
-    if (fused > MOST_FUSED) return false;
+    if (fused > LOWRANK_MOST_FUSED) return false;
     const uint64_t launches = (task->steps - 1) / (uint64_t)fused + 1;
     shape->launches = launches < INT32_MAX ? (int)launches : INT32_MAX;
     shape->fused = fused;
