@@ -44,7 +44,7 @@ bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table
  * steps at once; or, if `steps` is 0, one after another. */
 typedef struct division {
     uint64_t steps, rounds, rest;
-    double seconds; /* of everything, with bands and copies */
+    double seconds;          /* of everything, with bands and copies */
     double transform_points; /* points of all transform passes, with those of bands */
     double launches;
     double workspace; /* bytes, without the grids of the box itself */

@@ -48,7 +48,7 @@ typedef struct tree {
     /* On a GPU the root's bands of a round run on streams of their own, concurrently with each
      * other and with the round's transforms. */
     bool forks;
-    stn_fork *fork; /* owned; NULL: one after another */
+    stn_fork *fork;    /* owned; NULL: one after another */
     size_t grid_bytes; /* workspace of all boxes' grids */
     /* The largest workspace of any plan on the main stream (entry 0), and of any plan on each
      * branch. */

@@ -37,9 +37,9 @@ typedef struct sourced_state {
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
     struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;
-    bool widened; /* workspace grids have another type than the caller's */
+    bool widened;     /* workspace grids have another type than the caller's */
     bool reads_input; /* the first run reads the caller's input */
-    size_t grid;  /* bytes of a workspace grid */
+    size_t grid;      /* bytes of a workspace grid */
 } sourced_state;
 
 /* The grids of one execution by levels. */
