@@ -166,6 +166,8 @@ stn_status team_copy_rows(const team_member *member, bool on_host, bool comes, v
                           stn_error *error);
 /* Exchanges halos, then runs each member's plan[0], or plan[1] if `is_rest`. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
+/* Waits until every process has ended an execution of `steps` steps, or fails with plan->failed. */
+stn_status team_agree_at_end(stn_team_plan *plan, uint64_t steps, stn_error *error);
 
 /* ---- halo_exchange.c */
 /* Records an event on each member's stream after its earlier work. */

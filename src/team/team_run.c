@@ -125,17 +125,21 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }
 
+/* A process without a part exchanges nothing, so it waits here for the whole run. */
+stn_status team_agree_at_end(stn_team_plan *plan, uint64_t steps, stn_error *error) {
+    if (plan->team->ranks && plan->team->own >= plan->members)
+        plan->team->ranks->patience = 1 + ceil((double)steps / (double)plan->steps_per_exchange);
+    const stn_status status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
+    if (plan->team->ranks) plan->team->ranks->patience = 1;
+    return status;
+}
+
 /* No process writes its output before all have computed all steps. */
 static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
+    const stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    /* A process without a part exchanges nothing, so it waits here for the whole run. */
-    if (plan->team->ranks && plan->team->own >= plan->members)
-        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->steps_per_exchange);
-    status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
-    if (plan->team->ranks) plan->team->ranks->patience = 1;
-    STN_TRY(status);
+    STN_TRY(team_agree_at_end(plan, plan->steps, error));
     for (int m = 0; m < plan->members && caller->out; m++)
         if (team_is_here(plan->team, m))
             STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[pointer_of(plan, caller->whole, m)],

@@ -282,7 +282,7 @@ static stn_status run_all(stn_team_plan *plan, const caller *given, char **value
     const stn_status status = team_watch_cancelled(plan, run_states(plan, given, values, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    STN_TRY(team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error));
+    STN_TRY(team_agree_at_end(plan, plan->steps * plan->system->task.states, error));
     if (!plan->system->task.stack) STN_TRY(store(plan, given, 0, error));
     if (plan->system->task.nreceivers && plan->team->own == 0) add_records(plan, values, given->arrays[0].records);
     return STN_OK;
