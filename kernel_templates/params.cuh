@@ -377,9 +377,6 @@ constexpr int SEGMENT_SINGLE = 0;
 constexpr int SEGMENT_GROUPS = 8;
 constexpr int SYMBOL_REAL = 1;      // 1: taps are symmetric, so their symbol is real
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
-// Not 0: a line lies in the middle of its only segment, between its mirror images. 1: the line
-// fills the second quarter of the segment and a part of the third. 2: it fills both quarters.
-constexpr int SEGMENT_MIDDLE = 0;
 // segment_line: 1: a segment is stored rotated, so that index 0 lies at the start of a memory line.
 constexpr int SEGMENT_ROTATED = 0;
 // segment_line with segments of 256 points (SEGMENT_FIRST 1); else 0. A sum of flags. 1: outputs in

@@ -50,15 +50,6 @@ __device__ __forceinline__ images find_images(run points, long long start, int l
     }
     return m.own ? m : images{false, 0, length, 0, 0};
 }
-// How many points of a quarter of the segment are outputs. It is known only with SEGMENT_MIDDLE;
-// for `some`, each point must be checked.
-enum class outputs { none, some, all };
-constexpr outputs outputs_of(int quarter) {
-    return !SEGMENT_MIDDLE                                         ? outputs::some
-           : quarter == 0 || quarter == 3                          ? outputs::none
-           : quarter == 1 || (quarter == 2 && SEGMENT_MIDDLE == 2) ? outputs::all
-                                                                   : outputs::some;
-}
 // The inputs first to last - 1 that are loaded or set to 0.
 __device__ __forceinline__ run held(const images &m, int length) {
     return {m.first - (ODD_LOW && m.first > 0), m.last + (ODD_HIGH && m.last < length)};
@@ -69,21 +60,9 @@ struct source {
     bool minus, none;
 };
 // Inputs that reach no output are set to 0: other values there could be large compared with the
-// smoothed results, and transforms round relative to the largest value.
-//
-// SEGMENT_MIDDLE: a line lies in the middle of one segment, between its images. The quarter of the
-// segment to which a thread's register belongs decides whether it holds a point or an image, except
-// in the third quarter:
-//
-//     |   images of low   |       points       |  points, images   |   images of high  |
-//     0               LENGTH/4             LENGTH/2            3 LENGTH/4           LENGTH
-//
-// The point that is 0 at an odd side is its own image.
-__device__ __forceinline__ source find_source(const images &m, int j, int quarter) {
-    if (SEGMENT_MIDDLE && quarter == 0) return {m.low - j, ODD_LOW, false};
-    if (SEGMENT_MIDDLE && quarter == 1) return {j, false, false};
-    if (SEGMENT_MIDDLE == 2) return quarter == 2 ? source{j, false, false} : source{m.high - j, ODD_HIGH, false};
-    const bool below = !SEGMENT_MIDDLE && j < m.first, above = (SEGMENT_MIDDLE && quarter == 3) || j >= m.last;
+// smoothed results, and transforms round relative to the largest value. The point that is 0 at an odd side is its own image.
+__device__ __forceinline__ source find_source(const images &m, int j) {
+    const bool below = j < m.first, above = j >= m.last;
     const int mirrored = (below ? m.low : m.high) - j, at = below || above ? mirrored : j;
     const int least = m.first - (ODD_LOW && m.first > 0);  // The first input that is stored.
     return {max(at, least), (ODD_LOW && below) || (ODD_HIGH && above), at < least};

@@ -44,7 +44,7 @@ static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has
 static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
 constexpr bool SINGLE = SEGMENT_SINGLE > 0;
 constexpr int TEAMS = SEGMENT_SINGLE > 1 ? 2 : 1;
-static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
+static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES), "long segments have a column a thread");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -116,9 +116,6 @@ __device__ __forceinline__ int column_of(int first, int m) {
 }
 // The point in register i at the first and the last stage.
 __device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
-
-// The quarter of the segment in which the point of register i lies.
-__device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
 
 // Twiddle factors of stage 1: for the second team exp(-2 pi i / (2 F)), where F = 16, and its
 // powers; for the first team 1.

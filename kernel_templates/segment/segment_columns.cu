@@ -110,7 +110,6 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 #pragma unroll
         for (int k = 0; k < 16; k++, from += step) {
             const int j = first + THREADS * k;
-            if (outputs_of(k / 4) == outputs::none) continue;
             if (static_cast<unsigned>(j - begin) < static_cast<unsigned>(end - begin))
                 copy_pair(to + WIDTH * j, SEGMENT_COSINES ? s.in + dct_point_of(j) * a.in_far[0] : from);
         }
@@ -142,10 +141,10 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     if (MIRRORED && !SEGMENT_COSINES) {
         const tile s = find(a, i, pair);
         const images &m = s.own;
-        if (SEGMENT_MIDDLE || m.last - m.first < LENGTH) {
+        if (m.last - m.first < LENGTH) {
 #pragma unroll
             for (int e = 0; e < 16; e++) {
-                const source from = find_source(m, point_of(first, e), quarter_of(e));
+                const source from = find_source(m, point_of(first, e));
                 const point value = raw_pair(raw + WIDTH * from.at);
                 x[e] = {value_of(from, value.re), value_of(from, value.im)};
             }
@@ -209,10 +208,7 @@ __device__ __forceinline__ void store_rows(const columns_arguments &a, const til
         const int e = F * (k % COLUMNS) + k / COLUMNS;
         const int j = SEGMENT_COSINES ? dct_point_of(point_of(first, e)) : first + THREADS * k;
         STORE *const at = SEGMENT_COSINES ? s.out + j * a.out_far[0] : to;
-        const outputs here = outputs_of(k / 4);
-        if (here == outputs::none) continue;
-        if (here == outputs::all || static_cast<unsigned>(j - a.lead) < count)
-            store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
+        if (static_cast<unsigned>(j - a.lead) < count) store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
     }
 }
 // The same for one register, if the second column may be missing, or pairs are not aligned.

@@ -27,8 +27,7 @@ constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, A
 constexpr int MEMBERS = TEAMS * THREADS;  // Threads that load a segment's inputs.
 constexpr bool STREAMED = SEGMENT_TRANSFER & 1, DIRECT_INPUTS = SEGMENT_TRANSFER & 2,
                WIDE_PREFETCH = SEGMENT_TRANSFER & 4;
-static_assert(!DIRECT_INPUTS || (F == 1 && !SEGMENT_MIDDLE),
-              "only there threads have few enough numbers of each segment");
+static_assert(!DIRECT_INPUTS || F == 1, "only there threads have few enough numbers of each segment");
 // Real values of a segment in one complex number.
 constexpr int EACH_POINT = SINGLE ? 2 : 1;
 constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // Points of a segment.
@@ -86,7 +85,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     if (!there) {
 #pragma unroll 1
         for (int i = t; i < SPAN; i += MEMBERS) raw[i] = narrow<STORE>(REAL(0));
-    } else if (!SEGMENT_MIDDLE && inside(s, SPAN)) {
+    } else if (inside(s, SPAN)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
         const STORE *const first = from + rotation_of(s);
         const int last = SPAN - rotation_of(s);
@@ -132,7 +131,7 @@ template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const source from = find_source(m, point_of(t, i), quarter_of(i));
+        const source from = find_source(m, point_of(t, i));
         (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
     }
 }
@@ -140,9 +139,9 @@ template <bool IM>
 __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
     if (MIRRORED && segment < a.all) {
         const segment_position s = find(a, segment, SPAN);
-        if (SEGMENT_MIDDLE || !inside(s, SPAN)) {
+        if (!inside(s, SPAN)) {
             const images m = images_of(a, s);
-            if (SEGMENT_MIDDLE || m.own) {
+            if (m.own) {
                 take_images<IM>(m, raw, x, t);
                 return;
             }
@@ -197,7 +196,7 @@ __device__ __forceinline__ void take_single(const line_arguments &a, unsigned se
     }
     const images m = images_of(a, s);
     const auto image = [&](int i) {
-        const source from = find_source(m, i, 0);
+        const source from = find_source(m, i);
         return value_of(from, widen(raw[from.at]));
     };
     const auto signed_value = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
@@ -227,9 +226,7 @@ __device__ __forceinline__ void store_to(const line_arguments &a, STORE *to, uns
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int index = point_of(t, i) + rotation, j = may_wrap(i) && index >= LENGTH ? index - LENGTH : index;
-        const outputs here = outputs_of(quarter_of(i));
-        if (here == outputs::none) continue;
-        if (here == outputs::some && static_cast<unsigned>(j - a.lead) >= count) continue;
+        if (static_cast<unsigned>(j - a.lead) >= count) continue;
         const REAL value = IM ? x[i].im : x[i].re;
         store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }

@@ -107,7 +107,7 @@ static stn_status lay_out_tables(const stn_task *task, segment_state *state, boo
                     (state->shape.margins || (bool)state->shape.sources == segment_has_source(task));
         if (good) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], task, (uint64_t)state->shape.fused);
-            good = segment_fit(task, &state->axes[i], &reach, pass->first, !made || pass->middle, pass);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
         }
         if (!good)
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -248,7 +248,6 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
         if (f) stn_text_printf(text, ", by dense DFTs of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
         if (f) segment_dense_describe(task->dtype, shape->fragment, text);
         if (p->cosines) stn_text_printf(text, " as half a period");
-        if (p->middle) stn_text_printf(text, ", with a line in the middle");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (rotated) stn_text_printf(text, ", rotated to whole memory lines");

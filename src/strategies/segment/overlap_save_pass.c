@@ -66,7 +66,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
-    stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
     stn_params_int(&params, "SEGMENT_ROTATED", kernel->rotated);
     stn_params_int(&params, "SEGMENT_TRANSFER", pass->first == 1 ? shape->transfer : 0);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));

@@ -97,7 +97,6 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "SYMBOL_EVEN", 1);
     stn_params_int(&params, "SEGMENT_SINGLE", 0);
     stn_params_int(&params, "SEGMENT_COSINES", 0);
-    stn_params_int(&params, "SEGMENT_MIDDLE", 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));
     kernel->threads = segment_threads(shape, &line);
     kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);

@@ -43,7 +43,7 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
         segment_pass pass;
         double flops;
-        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], true, &pass))
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
             continue;
         if (!can_run(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);

@@ -95,17 +95,6 @@ bool segment_is_rotated(const stn_task *task, const segment_shape *shape, const 
     return !whole;
 }
 
-/* Whether a mirrored line lies in the middle of one segment: it has more than a quarter and at
- * most half of the points, and the steps reach no further than the room on both sides. 2: exactly
- * half. */
-static int is_middle(const segment_axis *axis, const stn_reach *reach, int64_t length, int first) {
-    const int64_t quarter = length / 4;
-    if (first < 4 || segment_is_single(first) || !axis->exact || axis->side[0] == STN_WRAP) return 0;
-    if (axis->n < quarter + 2 || axis->n > 2 * quarter) return 0;
-    if (reach->side[0] > quarter || reach->side[1] > quarter) return 0;
-    return axis->n == 2 * quarter ? 2 : 1;
-}
-
 /* The first output and the number of outputs of a segment, as multiples of `unit`. */
 static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, segment_pass *pass) {
     pass->lead = (int)stn_round_up(reach->side[0], unit);
@@ -114,7 +103,7 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 
 /* A segment that holds whole periods of the line's extension needs no overlap: circular convolution
  * is the result. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !segment_only_along_x(task)) return false; /* Dense DFTs. */
@@ -126,11 +115,6 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     pass->cosines = is_line_of_cosines(task, axis, first);
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
-    pass->middle = middle ? (uint8_t)is_middle(axis, reach, length, first) : 0;
-    if (pass->middle) {
-        pass->lead = (int)(length / 4), pass->useful = (int)(length / 2);
-        return true;
-    }
     if (reach->side[0] + reach->side[1] >= length) return false;
     if (axis->axis != 2) {
         place_outputs(reach, length, 1, pass);

@@ -21,8 +21,7 @@ typedef struct segment_pass {
     int8_t first; /* 1: only along x. */
     /* The segment is a whole line mirrored at both ends; half its period is transformed. */
     uint8_t cosines;
-    /* A line is one segment with compile-time positions: SEGMENT_MIDDLE. */
-    uint8_t middle;
+    uint8_t unused;          /* Shapes are compared byte by byte. */
     int lead, useful, reach; /* reach: of the longest launch's steps, both sides together. */
 } segment_pass;
 
@@ -67,10 +66,8 @@ static inline bool segment_overflows(const stn_task *task, double largest, uint6
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
- * segment length, or these transforms do not serve the axis. middle: a line may lie in the middle
- * of its segment. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
-                 segment_pass *pass);
+ * segment length, or these transforms do not serve the axis. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);
