@@ -60,7 +60,8 @@ struct source {
     bool minus, none;
 };
 // Inputs that reach no output are set to 0: other values there could be large compared with the
-// smoothed results, and transforms round relative to the largest value. The point that is 0 at an odd side is its own image.
+// smoothed results, and transforms round relative to the largest value. The point that is 0 at an
+// odd side is its own image.
 __device__ __forceinline__ source find_source(const images &m, int j) {
     const bool below = j < m.first, above = j >= m.last;
     const int mirrored = (below ? m.low : m.high) - j, at = below || above ? mirrored : j;
