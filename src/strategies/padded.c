@@ -27,6 +27,10 @@
 
 enum { THREADS = 256, CHUNK = 4 * THREADS }; /* points of a block, as in both kernels */
 enum { ALIGNMENT = 256 };
+/* Lengths are multiples of a power of two, of which they have no more: products of small primes are
+ * too rare among larger numbers to be found one by one. */
+enum { MOST_UNITS = 1 << 16 };
+#define MOST_POINTS ((int64_t)INT32_MAX * CHUNK)
 /* Cycles of a multiprocessor for a block, whose warps find their row by divisions of 64-bit
  * numbers. */
 #define BLOCK_CYCLES 400
@@ -68,7 +72,8 @@ static int64_t padded_extent(const stn_task *task, int axis) {
     int64_t n = task->n[axis];
     if (wraps(task, axis) || !(task->reach[axis][0] || task->reach[axis][1])) return n;
     n += halo_of(task, axis, 0) + halo_of(task, axis, 1);
-    const int64_t unit = axis == 2 ? 16 / (int64_t)stn_dtype_size(task->dtype) : 1;
+    int64_t unit = axis == 2 ? 16 / (int64_t)stn_dtype_size(task->dtype) : 1;
+    while (n / unit > MOST_UNITS) unit *= 2;
     for (n = stn_round_up(n, unit); !stn_shared_fft_is_smooth(n);) n += unit;
     return n;
 }
@@ -107,17 +112,23 @@ static bool has_padding(const stn_task *task) {
     return false;
 }
 
+static bool has_too_many_blocks(const stn_task *task) {
+    /* Products of padded extents might overflow. */
+    if (stn_task_points(task) > MOST_POINTS) return true;
+    const stn_task padded = padded_task(task);
+    return blocks_of(&padded) > INT32_MAX;
+}
+
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
     if (!machine->is_device)
         why = STN_NEEDS_GPU;
     else if (!has_padding(task))
         why = "no taps reach past a side that does not wrap";
-    if (!why) {
-        const stn_task padded = padded_task(task);
-        if (blocks_of(&padded) > INT32_MAX) why = "the padded grid has more blocks than a launch can have";
-    }
-    if (!why) return true;
+    else if (has_too_many_blocks(task))
+        why = "the padded grid has more blocks than a launch can have";
+    else
+        return true;
     snprintf(reason, reason_size, "%s", why);
     return false;
 }
@@ -135,10 +146,9 @@ static double copy_seconds(const stn_task *grid, const stn_machine *machine) {
     return fmax(bytes / machine->copy_bandwidth, cycles / machine->clock) + machine->launch_seconds;
 }
 
-/* The seconds of the copies. */
+/* The seconds of the copies, of grids without padding. */
 static double least_seconds(const stn_task *task, const stn_machine *machine) {
-    const stn_task padded = padded_task(task);
-    return (double)task->steps * copy_seconds(&padded, machine) + copy_seconds(task, machine);
+    return ((double)task->steps + 1) * copy_seconds(task, machine);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -150,7 +160,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         result->seconds = INFINITY;
         return;
     }
-    result->seconds = steps * result->seconds + least_seconds(task, machine);
+    result->seconds = steps * (result->seconds + copy_seconds(&padded, machine)) + copy_seconds(task, machine);
     result->bytes = steps * (result->bytes + 2 * size * (double)stn_task_points(&padded)) +
                     2 * size * (double)stn_task_points(task);
     result->flops *= steps;
