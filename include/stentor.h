@@ -392,7 +392,8 @@ typedef struct stn_problem {
      * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If Fourier
      * transforms compute many steps at once, the source about doubles the time, and the workspace
      * holds all frequencies: about one grid, and two or more in 3D between fixed or constant sides.
-     * If no transform supports the boundaries, the workspace may need up to 4 grids more. */
+     * If no transform supports the boundaries, the workspace may need up to 4 grids more. On a GPU
+     * one step in f16 rounds S u to f16 before b is added, so S u must be within f16's range. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
