@@ -1,5 +1,5 @@
-/* Strategy padded: steps of a stencil whose sides do not wrap, by a strategy that serves wrapped
- * grids only, or those best.
+/* Strategy padded: steps of a stencil whose sides do not wrap. Another strategy computes each step
+ * on a padded grid that wraps.
  *
  *     A = grid with the values past its sides around it      padded/padded_load.cu
  *     B = one step of A, as if A wrapped                     another strategy
@@ -21,34 +21,28 @@
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/grid_layout.h"
+#include "strategies/common/row_copy.h"
 #include "strategies/common/shared_fft.h"
 #include "strategies/table.h"
 
-enum { THREADS = 256, CHUNK = 4 * THREADS }; /* points of a block, as in both kernels */
 enum { ALIGNMENT = 256 };
-/* Lengths are multiples of a power of two, of which they have no more: products of small primes are
- * too rare among larger numbers to be found one by one. */
+/* Longer axes are searched in steps of a power of two: products of small primes are too rare among
+ * large numbers to be found one by one. */
 enum { MOST_UNITS = 1 << 16 };
-#define MOST_POINTS ((int64_t)INT32_MAX * CHUNK)
-/* Cycles of a multiprocessor for a block, whose warps find their row by divisions of 64-bit
- * numbers. */
-#define BLOCK_CYCLES 400
+#define MOST_POINTS ((int64_t)INT32_MAX * STN_ROW_CHUNK)
 
 /* Mirrors of the structs of the kernels; `constant` follows load_arguments. */
-typedef struct source_grid {
-    const void *at;
-    int64_t stride[3], batch;
-} source_grid;
 typedef struct load_arguments {
-    source_grid in, before;
-    void *out;
-    int64_t out_stride[3], out_batch;
-    int64_t n[3], padded[3], low[3], live_low[3], live_high[3], chunks;
+    stn_strided_grid in, before, out;
+    int64_t n[3], padded[3], low[3];
+    stn_live_box live;
+    int64_t chunks;
 } load_arguments;
 typedef struct store_arguments {
-    source_grid in, result, out;
-    int64_t n[3], live_low[3], live_high[3], chunks;
+    stn_strided_grid in, result, out;
+    int64_t n[3];
+    stn_live_box live;
+    int64_t chunks;
 } store_arguments;
 
 typedef struct padded_state {
@@ -63,7 +57,7 @@ static bool wraps(const stn_task *task, int axis) {
     return task->boundary[axis][0].kind == STN_WRAP && task->boundary[axis][1].kind == STN_WRAP;
 }
 
-/* Points past a side that are needed: none past a fixed side, as only frozen points read them. */
+/* Width of the halo past a side: 0 past a fixed side, as only frozen points read there. */
 static int64_t halo_of(const stn_task *task, int axis, int side) {
     return wraps(task, axis) || task->boundary[axis][side].kind == STN_FIXED ? 0 : task->reach[axis][side];
 }
@@ -100,10 +94,6 @@ static size_t grid_bytes(const stn_task *padded) {
     return (size_t)stn_round_up((int64_t)(points * stn_dtype_size(padded->dtype)), ALIGNMENT);
 }
 
-static int64_t blocks_of(const stn_task *task) {
-    return task->batch * task->n[0] * task->n[1] * stn_div_up(task->n[2], CHUNK);
-}
-
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool has_padding(const stn_task *task) {
@@ -116,7 +106,7 @@ static bool has_too_many_blocks(const stn_task *task) {
     /* Products of padded extents might overflow. */
     if (stn_task_points(task) > MOST_POINTS) return true;
     const stn_task padded = padded_task(task);
-    return blocks_of(&padded) > INT32_MAX;
+    return !stn_row_blocks_fit(&padded);
 }
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -141,12 +131,10 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 
 /* Seconds of a launch that copies this grid. */
 static double copy_seconds(const stn_task *grid, const stn_machine *machine) {
-    const double bytes = 2 * (double)stn_task_points(grid) * (double)stn_dtype_size(grid->dtype);
-    const double cycles = BLOCK_CYCLES * (double)blocks_of(grid) / machine->multiprocessors;
-    return fmax(bytes / machine->copy_bandwidth, cycles / machine->clock) + machine->launch_seconds;
+    return stn_row_seconds(grid, machine, grid->dtype, 2);
 }
 
-/* The seconds of the copies, of grids without padding. */
+/* A lower bound: the seconds of the copies, of grids without padding. */
 static double least_seconds(const stn_task *task, const stn_machine *machine) {
     return ((double)task->steps + 1) * copy_seconds(task, machine);
 }
@@ -175,7 +163,7 @@ static stn_status make_kernel(stn_plan *plan, const char *name, size_t header, s
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin_for(&params, task->dtype);
-    stn_params_int(&params, "THREADS_X", THREADS);
+    stn_params_int(&params, "THREADS_X", STN_ROW_THREADS);
     stn_params_int(&params, "EXPECTED_HEADER", (int64_t)header);
     for (int axis = 0; axis < 3 && header == sizeof(load_arguments); axis++)
         stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
@@ -202,57 +190,50 @@ static void release(stn_plan *plan) { stn_plan_destroy(((padded_state *)plan->st
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void find_live_box(const stn_task *task, int64_t low[3], int64_t high[3]) {
-    for (int axis = 0; axis < 3; axis++) {
-        const stn_boundary *sides = task->boundary[axis];
-        low[axis] = sides[0].kind == STN_FIXED ? task->reach[axis][0] : 0;
-        high[axis] = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);
-    }
-}
-
-static source_grid input_grid(const stn_task *task, const void *at) {
-    source_grid grid = {.at = at, .batch = task->in_batch_stride};
-    memcpy(grid.stride, task->in_stride, sizeof grid.stride);
-    return grid;
+static stn_strided_grid input_grid(const stn_task *task, const void *at) {
+    stn_grid_layout layout = {.batch = task->in_batch_stride};
+    memcpy(layout.stride, task->in_stride, sizeof layout.stride);
+    return stn_strided_grid_at(&layout, at);
 }
 
 /* The grid's points in a padded grid. */
-static source_grid interior_of(const stn_task *task, const stn_task *padded, const void *at) {
-    source_grid grid = input_grid(padded, at);
+static stn_strided_grid interior_of(const stn_task *task, const stn_task *padded, const void *at) {
+    stn_strided_grid grid = input_grid(padded, at);
     int64_t first = 0;
     for (int axis = 0; axis < 3; axis++) first += halo_of(task, axis, 0) * grid.stride[axis];
     grid.at = (const char *)at + first * (int64_t)stn_dtype_size(task->dtype);
     return grid;
 }
 
-static stn_status load(const padded_state *state, const stn_task *task, const stn_task *padded, source_grid in,
-                       source_grid before, void *to, void *stream, stn_error *error) {
+static stn_status load(const padded_state *state, const stn_task *task, stn_strided_grid in, stn_strided_grid before,
+                       void *to, void *stream, stn_error *error) {
+    const stn_task *padded = &state->step->task;
     union {
         load_arguments header;
         unsigned char bytes[sizeof(load_arguments) + 6 * sizeof(double)];
-    } a = {.header = {.in = in, .before = before, .out = to, .out_batch = padded->in_batch_stride}};
+    } a = {.header = {.in = in,
+                      .before = before,
+                      .out = input_grid(padded, to),
+                      .live = stn_live_box_of(task),
+                      .chunks = stn_row_chunks(padded)}};
     unsigned char *constant = a.bytes + sizeof a.header;
-    memcpy(a.header.out_stride, padded->in_stride, sizeof a.header.out_stride);
     memcpy(a.header.n, task->n, sizeof a.header.n);
     memcpy(a.header.padded, padded->n, sizeof a.header.padded);
-    find_live_box(task, a.header.live_low, a.header.live_high);
-    a.header.chunks = stn_div_up(padded->n[2], CHUNK);
     for (int axis = 0; axis < 3; axis++) {
         a.header.low[axis] = halo_of(task, axis, 0);
         for (int side = 0; side < 2; side++)
             constant += stn_put_real(task->dtype, stn_task_constant_value(task, axis, side), constant);
     }
-    return stn_kernel_launch(state->load, blocks_of(padded), THREADS, 0, &a, stream, error);
+    return stn_kernel_launch(state->load, stn_row_blocks(padded), STN_ROW_THREADS, 0, &a, stream, error);
 }
 
-static stn_status store(const padded_state *state, const stn_task *task, source_grid in, source_grid result, void *out,
-                        void *stream, stn_error *error) {
-    store_arguments a = {.in = in, .result = result, .chunks = stn_div_up(task->n[2], CHUNK)};
+static stn_status store(const padded_state *state, const stn_task *task, stn_strided_grid in, stn_strided_grid result,
+                        void *out, void *stream, stn_error *error) {
+    store_arguments a = {.in = in, .result = result, .live = stn_live_box_of(task), .chunks = stn_row_chunks(task)};
     a.out.at = out, a.out.batch = task->out_batch_stride;
     memcpy(a.out.stride, task->out_stride, sizeof a.out.stride);
     memcpy(a.n, task->n, sizeof a.n);
-    find_live_box(task, a.live_low, a.live_high);
-    return stn_kernel_launch(state->store, blocks_of(task), THREADS, 0, &a, stream, error);
+    return stn_kernel_launch(state->store, stn_row_blocks(task), STN_ROW_THREADS, 0, &a, stream, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return plan->task.steps; }
@@ -260,13 +241,12 @@ static uint64_t launches(const stn_plan *plan) { return plan->task.steps; }
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const padded_state *state = plan->state;
     const stn_task *task = &plan->task;
-    const stn_task padded = padded_task(task);
     char *const grids[] = {run->workspace, (char *)run->workspace + state->grid};
-    const source_grid in = input_grid(task, run->in), result = interior_of(task, &padded, grids[1]);
+    const stn_strided_grid in = input_grid(task, run->in), result = interior_of(task, &state->step->task, grids[1]);
     const stn_execution step = {
         .in = grids[0], .out = grids[1], .workspace = grids[1] + state->grid, .stream = run->stream};
     for (uint64_t i = part.first; i < part.first + part.count; i++) {
-        STN_TRY(load(state, task, &padded, in, i ? result : in, grids[0], run->stream, error));
+        STN_TRY(load(state, task, in, i ? result : in, grids[0], run->stream, error));
         STN_TRY(stn_plan_run_whole(state->step, &step, error));
     }
     if (part.first + part.count < task->steps) return STN_OK;

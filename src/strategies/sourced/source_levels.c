@@ -133,15 +133,15 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
 
 /* ---- running */
 
-static sourced_grid source_of(const sourced_job *job, int level) {
+static stn_strided_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;
 }
 
 /* Makes the level's steps from `from` to grid 1 of the workspace, and adds the level's source into
  * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation operation,
-                          const void *from, sourced_grid to, stn_error *error) {
-    const sourced_grid stepped = sourced_own_grid(job, 1);
+                          const void *from, stn_strided_grid to, stn_error *error) {
+    const stn_strided_grid stepped = sourced_own_grid(job, 1);
     const stn_execution once = {
         .in = from, .out = (void *)stepped.at, .workspace = job->workspace, .stream = job->execution->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
@@ -154,7 +154,7 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
     const sourced_state *state = job->state;
     for (int level = 1; level < state->levels; level++) {
         stn_plan *lower = state->from_zero[level - 1] ? state->from_zero[level - 1] : state->run[level - 1];
-        const sourced_grid start = sourced_own_grid(job, 0), c = source_of(job, level - 1);
+        const stn_strided_grid start = sourced_own_grid(job, 0), c = source_of(job, level - 1);
         const bool first = level == 1 && !state->widened;
         STN_TRY(sourced_add(job, first ? SOURCED_MASK : SOURCED_COPY, c, c, start, error));
         for (int i = 1; i < RADIX; i++)
@@ -166,7 +166,7 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
 
 /* One step into the output, to which the source is added. */
 static stn_status execute_step(const sourced_job *job, stn_error *error) {
-    const sourced_grid out = sourced_grid_at(&job->state->out, job->execution->out);
+    const stn_strided_grid out = stn_strided_grid_at(&job->state->out, job->execution->out);
     stn_execution once = *job->execution;
     once.source = NULL;
     STN_TRY(stn_plan_run_whole(job->state->run[0], &once, error));
@@ -184,15 +184,16 @@ stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution
     count_runs(task->steps, state->levels, runs);
     for (int level = 0; level < state->levels; level++) left += runs[level];
     if (state->widened) {
-        const sourced_grid widened = sourced_own_grid(&job, state->levels + 1);
+        const stn_strided_grid widened = sourced_own_grid(&job, state->levels + 1);
         STN_TRY(sourced_add(&job, SOURCED_MASK, job.source, job.source, widened, error));
         job.source = widened;
     }
     STN_TRY(make_sources(&job, error));
-    const sourced_grid own = sourced_own_grid(&job, 0), out = sourced_grid_at(&state->out, execution->out);
+    const stn_strided_grid own = sourced_own_grid(&job, 0), out = stn_strided_grid_at(&state->out, execution->out);
     const void *from = state->reads_input ? execution->in : own.at;
     if (!state->reads_input)
-        STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, execution->in), job.source, own, error));
+        STN_TRY(
+            sourced_add(&job, SOURCED_LOAD, stn_strided_grid_at(&state->in, execution->in), job.source, own, error));
     for (int level = state->levels - 1; level >= 0; level--)
         for (uint64_t i = 0; i < runs[level]; i++, from = own.at) {
             left--;

@@ -188,13 +188,11 @@ int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_
     const int axes[3] = {p->axis, p->across, p->other};
     const lowrank_grid grids[3] = {in, out, origin};
     for (int i = 0; i < 3; i++) {
-        const stn_boundary *sides = task->boundary[axes[i]];
         words[i] = (int64_t)(intptr_t)grids[i].data;
         words[3 + i] = task->n[axes[i]];
         for (int axis = 0; axis < 3; axis++) words[6 + 3 * i + axis] = grids[i].at->stride[axes[axis]];
         words[15 + i] = grids[i].at->batch;
-        words[18 + i] = sides[0].kind == STN_FIXED ? task->reach[axes[i]][0] : 0;
-        words[21 + i] = task->n[axes[i]] - (sides[1].kind == STN_FIXED ? task->reach[axes[i]][1] : 0);
+        stn_task_live_points(task, axes[i], &words[18 + i], &words[21 + i]);
     }
     words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->all_segments;
     return stn_div_up(p->all_segments, LOWRANK_PASS_WARPS);
