@@ -33,7 +33,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STRATEGIES = {'stencil': ['auto', 'direct', 'lowrank', 'segment', 'spectral', 'sourced', 'aperiodic', 'sparse', 'chunked'],
+STRATEGIES = {'stencil': ['auto', 'direct', 'lowrank', 'segment', 'spectral', 'sourced', 'aperiodic', 'sparse', 'padded', 'chunked'],
               'fft': ['auto', 'fft', 'block'], 'layer': ['auto', 'fno']}
 SIDES = ['wrap', 'fixed', 'reflect', 'mirror', 'nearest', 'constant=1', 'constant=1:fixed', 'reflect:nearest']
 NAMED = {1: ['heat-1d', '1d5p', '1d7p', 'laplace-1d:order=14', 'gaussian-1d:sigma=2', 'gaussian-1d:sigma=16'],
@@ -206,8 +206,9 @@ def gather(planner, problems):
 # ---- compiling -----------------------------------------------------------------------------------
 
 def find_nvrtc():
-    if os.environ.get('STENTOR_NVRTC_PATH'):
-        return os.environ['STENTOR_NVRTC_PATH']
+    given = os.environ.get('STENTOR_NVRTC_PATH')  # a file or its folder
+    if given:
+        return next(map(str, sorted(pathlib.Path(given).glob('libnvrtc.so*'))), given)
     folders = [os.environ.get('CUDA_HOME', ''), '/usr/local/cuda', *sorted(map(str, pathlib.Path('/usr/local').glob('cuda-*')), reverse=True)]
     found = (str(file) for folder in folders if folder for where in ('lib64', 'lib') for file in sorted(pathlib.Path(folder, where).glob('libnvrtc.so*')))
     return next(found, 'libnvrtc.so')

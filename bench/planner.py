@@ -25,7 +25,7 @@ Usage: planner.py list|compile|regret|replay|online|cold|survey [--stentor PATH]
            and of MEASURE beside every strategy forced by name (stentor-plans, --plans PATH)
   cold     on a GPU: the wait for plans with an empty cache folder, the first executions of such a
            plan beside those of a plan from stored kernels, and first_result with 1 to 1000
-           executions (stentor-plans)
+           executions (stentor-plans): medians of --repeat measurements
   survey   needs no GPU: how often the estimate chooses each strategy for --arch, and by how much
            (stentor-plans)
   online   on a GPU: ten problems, a thousand executions each of an ONLINE plan with compiled
@@ -341,6 +341,7 @@ def main():
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
     parser.add_argument('--limit', default=120, type=float)
+    parser.add_argument('--repeat', default=3, type=int, help='of cold: measurements of each problem, whose medians are reported')
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')

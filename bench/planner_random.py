@@ -68,7 +68,7 @@ def cold(options):
     """Plans with an empty cache folder; see plans.c."""
     rows = []
     ratios = {key: [] for key in ('first', 'many', *COUNTS)}
-    for row in rows_of(options, 'cold', '--least', str(options.least)):
+    for row in rows_of(options, 'cold', '--least', str(options.least), '--repeat', str(options.repeat)):
         rows.append(row)
         own = {'first': row['cold_first'] / row['stored_first'], 'many': row['cold_many'] and row['cold_many'] / row['stored_many']}
         each = row['stored_many'] / 20 if row['stored_many'] else row['stored_first']

@@ -2,14 +2,15 @@
  *
  *     stentor-plans regret|cold|survey [--seed S] [--first I] [--count N] [--limit SECONDS]
  *                                      [--least SECONDS] [--most SECONDS] [--arch sm_90]
- *                                      [--threads N] [--no-measure] [--small]
+ *                                      [--threads N] [--repeat N] [--no-measure] [--small]
  *                                      [--only SEED:INDEX[,SEED:INDEX...]]
  *
  *   regret  on a GPU: times of the choices of ESTIMATE and MEASURE, divided by the least time of
  *           these two and of each strategy that applies, selected by name
  *   cold    on a GPU, each problem with an empty cache folder: seconds to make a plan, times of its
  *           first executions and of those with stored kernels, and of first_result; of a plan from
- *           stored kernels also the seconds of choosing and of loading kernels
+ *           stored kernels also the seconds of choosing and of loading kernels; medians of --repeat
+ *           measurements (3 unless given), as compiling the same kernel twice differs by 30%
  *   survey  needs no GPU: the ranking of all candidates by estimate, for --arch
  *
  * Problems whose predicted time is outside of --least to --most seconds are skipped (--small: grids
@@ -36,8 +37,8 @@ static bool parse(int argc, char **argv, plans_options *o) {
     const struct {
         const char *name;
         double *value;
-    } numbers[] = {{"--first", &o->first}, {"--count", &o->count}, {"--limit", &o->limit},
-                   {"--least", &o->least}, {"--most", &o->most},   {"--threads", &o->threads}};
+    } numbers[] = {{"--first", &o->first}, {"--count", &o->count},     {"--limit", &o->limit},  {"--least", &o->least},
+                   {"--most", &o->most},   {"--threads", &o->threads}, {"--repeat", &o->repeat}};
     if (argc < 2) return false;
     o->mode = argv[1];
     for (int i = 2; i < argc; i++) {
@@ -63,7 +64,8 @@ static bool parse(int argc, char **argv, plans_options *o) {
 }
 
 int main(int argc, char **argv) {
-    plans_options o = {.seed = (uint64_t)time(NULL), .count = 40, .limit = 240, .least = 1e-4, .most = 0.25};
+    plans_options o = {
+        .seed = (uint64_t)time(NULL), .count = 40, .limit = 240, .least = 1e-4, .most = 0.25, .repeat = 3};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     stn_error error = {0};
     stn_status status;
@@ -72,7 +74,7 @@ int main(int argc, char **argv) {
         fputs(
             "usage: stentor-plans regret|cold|survey [--seed S] [--first I] [--count N] [--limit SECONDS]\n"
             "                     [--least SECONDS] [--most SECONDS] [--arch A] [--threads N]\n"
-            "                     [--no-measure] [--small] [--only SEED:INDEX,...]\n",
+            "                     [--repeat N] [--no-measure] [--small] [--only SEED:INDEX,...]\n",
             stderr);
         return 2;
     }

@@ -8,7 +8,7 @@
 typedef struct plans_options {
     const char *mode, *arch, *only;
     uint64_t seed;
-    double first, count, limit, least, most, threads;
+    double first, count, limit, least, most, threads, repeat;
     bool no_measure, small;
 } plans_options;
 

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "context/context.h"
 #include "launch/driver.h"
 #include "plans.h"
 
@@ -46,16 +48,19 @@ static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan
     return STN_OK;
 }
 
-/* Chooses in a new context with the given cache folder. */
+/* Chooses in a new context with the given cache folder, as for a plan that is prepared. */
 static stn_status time_choosing(const drawn_problem *p, const char *folder, double *seconds, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_context *context = NULL;
-    stn_plan *plan = NULL;
+    stn_plan *plan = calloc(1, sizeof *plan);
     stn_status status;
-    options.estimate_only = 1;
+    if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
+    plan->kind = stn_kinds[STN_KIND_STENCIL], plan->may_be_chunked = true;
     STN_TRY_GOTO(status, open_context(folder, &context, error), done);
+    plan->context = context;
+    stn_context_machine_copy(context, false, &plan->machine);
     const double begin = bench_now();
-    status = stn_plan_create(context, &p->r.problem, &options, &plan, error);
+    STN_TRY_GOTO(status, plan->kind->make(plan, &p->r.problem, error), done);
+    stn_plan_rank_best(plan, NULL, (stn_rank_limit){0});
     *seconds = bench_now() - begin;
 done:
     stn_plan_destroy(plan);
@@ -123,32 +128,31 @@ done:
     return status;
 }
 
-static void print(const drawn_problem *p, const times *cold, const times *stored, const times *soon, double generic) {
+/* What is printed of a problem: numbers in this order, then the seconds of first_result until each
+ * of counts[]. */
+static const char *const names[] = {"cold_plan",     "stored_plan", "cold_first",     "cold_many",
+                                    "stored_first",  "stored_many", "soon_plan",      "generic",
+                                    "stored_choose", "stored_load", "stored_kernels", "soon_generic"};
+enum { NAMES = sizeof names / sizeof *names, MOST_REPEATS = 15 };
+typedef double figures[NAMES + COUNTS];
+
+/* Each figure is the median of `repeats`; one that was not measured counts as infinite. */
+static void print(const drawn_problem *p, figures *measured, int repeats) {
     stn_text text = STN_TEXT_EMPTY;
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"cold_plan", cold->plan},
-                   {"stored_plan", stored->plan},
-                   {"cold_first", cold->first},
-                   {"cold_many", cold->many},
-                   {"stored_first", stored->first},
-                   {"stored_many", stored->many},
-                   {"soon_plan", soon->plan},
-                   {"generic", generic},
-                   {"stored_choose", stored->choose},
-                   {"stored_load", stored->load},
-                   {"stored_kernels", (double)stored->kernels}};
+    double median[NAMES + COUNTS];
+    for (int i = 0; i < NAMES + COUNTS; i++) {
+        double values[MOST_REPEATS];
+        for (int r = 0; r < repeats; r++) values[r] = isnan(measured[r][i]) ? INFINITY : measured[r][i];
+        median[i] = bench_median(values, repeats);
+    }
     stn_text_printf(&text, "{\"label\":");
     stn_json_string(&text, p->label);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_key(&text, numbers[i].key), stn_json_number(&text, numbers[i].value);
-    stn_json_flag(&text, "soon_generic", soon->generic);
+    for (int i = 0; i < NAMES; i++) stn_json_key(&text, names[i]), stn_json_number(&text, median[i]);
     stn_json_key(&text, "soon");
     stn_text_printf(&text, "{");
     for (int i = 0; i < COUNTS; i++) {
         stn_text_printf(&text, "%s\"%" PRIu64 "\":", i ? "," : "", counts[i]);
-        stn_json_number(&text, soon->after[i]);
+        stn_json_number(&text, median[NAMES + i]);
     }
     stn_text_printf(&text, "}}");
     stn_text_append(&text, "", 1);
@@ -156,24 +160,34 @@ static void print(const drawn_problem *p, const times *cold, const times *stored
     stn_text_clear(&text);
 }
 
-static stn_status measure(plans_device *d, const drawn_problem *p, stn_error *error) {
+static stn_status measure(plans_device *d, const drawn_problem *p, figures measured, stn_error *error) {
     char folder[64], other[64];
     times cold = {0}, stored = {0}, soon = {0};
     double generic;
     stn_status status;
     if (!plans_folder_make(folder, sizeof folder)) return stn_fail(error, STN_ERROR_IO, "no temporary folder");
     const bool two = plans_folder_make(other, sizeof other);
-    STN_TRY_GOTO(status, plans_device_load(d, p, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &cold, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &stored, error), done);
     STN_TRY_GOTO(status, time_choosing(p, folder, &stored.choose, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, other, true, stored.first, &soon, error), done);
     STN_TRY_GOTO(status, time_generic(d, p, folder, &generic, error), done);
-    print(p, &cold, &stored, &soon, generic);
+    const figures all = {cold.plan, stored.plan, cold.first,    cold.many,   stored.first,           stored.many,
+                         soon.plan, generic,     stored.choose, stored.load, (double)stored.kernels, soon.generic};
+    memcpy(measured, all, sizeof all);
+    memcpy(measured + NAMES, soon.after, sizeof soon.after);
 done:
     plans_folder_remove(folder);
     if (two) plans_folder_remove(other);
     return status;
+}
+
+static stn_status measure_all(plans_device *d, const drawn_problem *p, int repeats, stn_error *error) {
+    figures measured[MOST_REPEATS];
+    STN_TRY(plans_device_load(d, p, error));
+    for (int r = 0; r < repeats; r++) STN_TRY(measure(d, p, measured[r], error));
+    print(p, measured, repeats);
+    return STN_OK;
 }
 
 /* The predicted seconds of the choice, and its error message where there is none. */
@@ -191,6 +205,7 @@ stn_status plans_cold(const plans_options *o, stn_error *error) {
     plans_device device = {0};
     drawn_problem *p = malloc(sizeof *p);
     stn_status status = STN_OK;
+    const int repeats = (int)fmin(fmax(o->repeat, 1), MOST_REPEATS);
     int done = 0;
     if (!p) return stn_fail_memory(error, "a problem", sizeof *p);
     STN_TRY_GOTO(status, plans_device_open(":memory:", &device, error), done);
@@ -200,7 +215,7 @@ stn_status plans_cold(const plans_options *o, stn_error *error) {
         if (!drawn_problem_make(o->seed, i, o->small, p)) continue;
         const double seconds = predicted(&device, p);
         if (seconds >= o->least && seconds <= o->most) {
-            if (measure(&device, p, &why) == STN_OK)
+            if (measure_all(&device, p, repeats, &why) == STN_OK)
                 done++;
             else
                 fprintf(stderr, "%s: %s\n", p->label, why.message);

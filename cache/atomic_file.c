@@ -47,7 +47,7 @@ static bool put(int dir, const char *name, mode_t mode, const void *bytes, size_
 
 bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync) {
     bool good = false;
-    /* The folder may be removed between its making and its use. */
+    /* Another process may remove the folder after it is made: try again. */
     for (int attempt = 0; attempt < 3 && !good; attempt++) {
         const int dir = stn_folder_open_at(folder, sub, true);
         good = dir >= 0 && put(dir, name, folder->shared ? 0666 : 0600, bytes, size, sync);
@@ -104,7 +104,7 @@ stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, si
         return STN_ERROR_IO;
     }
     const stn_status result = read_opened(folder, fd, least, most, bytes, status, error);
-    /* The time of last use, for collection; with relatime the access time is up to a day late. */
+    /* Collection reads this time as the last use: with relatime, access times are a day late. */
     if (result == STN_OK && use && time(NULL) - status->st_mtime > TOUCH_SECONDS) (void)futimens(fd, NULL);
     close(fd);
     errno = 0;

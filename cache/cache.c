@@ -104,7 +104,7 @@ void stn_cache_close(stn_cache *cache) {
     free(cache);
 }
 
-/* Packs beside the embedded one, which is the last. */
+/* The number of packs without the embedded one, which is the last. */
 static size_t given_packs(const stn_cache *cache) { return cache->npacks - cache->has_embedded; }
 
 bool stn_cache_is_empty(stn_cache *cache) {

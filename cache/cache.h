@@ -1,6 +1,6 @@
-/* The kernel cache maps a key to PTX and cubin: it looks in packs (read-only, shipped) first, the
- * last of which the library contains, then on disk. FORMAT.md specifies entry and pack byte by
- * byte. */
+/* The kernel cache maps a key to PTX and cubin. It searches packs first (read-only files; the last
+ * pack is a part of the library), then its folder on disk. FORMAT.md specifies entry and pack byte
+ * by byte. */
 #ifndef STN_CACHE_CACHE_H
 #define STN_CACHE_CACHE_H
 #include <pthread.h>
@@ -19,7 +19,7 @@ typedef struct stn_cache {
     stn_folder folder;
     uint64_t max_bytes, max_files;
     unsigned lock_wait_ms;
-    atomic_uint stores; /* collection follows after some stores */
+    atomic_uint stores; /* number of stores; some of them start a collection */
     struct opened_pack *packs;
     size_t npacks;
     bool has_embedded;       /* the last pack is the one in the library */
@@ -42,10 +42,10 @@ typedef struct stn_cache_options {
     unsigned lock_wait_ms; /* longest wait for another process's compile; 0: 30 s */
 } stn_cache_options;
 /* Fails only on out of memory or on a pack that cannot be used; a disk folder that cannot be used
- * is one warning. The folder is made when the first entry is stored. */
+ * causes one warning. The folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-/* True if it was given no packs, and has a folder on disk in which nothing was ever stored. */
+/* True if the cache has no packs of the caller, and a folder in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 
@@ -59,7 +59,7 @@ bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
  * the entries of all compilers lie in one subfolder. *key is set to the key with which
  * stn_cache_reject removes the entry. */
 bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
-/* Best effort (temporary file, fsync, rename); a failure is one warning. */
+/* Stores an entry (temporary file, fsync, rename). A failure only causes a warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
 /* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on).
  * False if the entry is built into the library, which is no fault: the driver may be too old for
@@ -113,7 +113,7 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
  * or cannot be removed (a non-empty folder under an entry's name) are left, counted and named to
  * the logger. */
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error);
-/* Collects the least recently used entries until the caps hold, except those used in the last
+/* Removes the least recently used entries until the limits hold, except those used in the last
  * `spare_seconds` (negative: 24 hours), and temporary files older than an hour. */
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error);
 /* Removes every entry and all wisdom; leaves files that are not the cache's. */

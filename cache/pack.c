@@ -211,7 +211,7 @@ struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
     size_t count;
-    int ptx_sm;       /* Kernels for other architectures with cubins lose their PTX; 0: none. */
+    int ptx_sm;       /* kernels with cubins for other architectures lose their PTX; 0: none does */
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
@@ -323,8 +323,7 @@ stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, s
         status = stn_fail_memory(error, "a pack", total);
     else {
         lay_out(writer, bytes, total);
-        *data = bytes;
-        *size = total;
+        *data = bytes, *size = total;
     }
     pthread_mutex_unlock(&writer->lock);
     return status;

@@ -23,7 +23,7 @@ enum {
     MOST_TEXT = 4096 /* bytes of a file of a key or a signature */
 };
 
-/* Thread-safe; any number of calls. */
+/* Initialises libsodium; any thread may call it, any number of times. */
 static stn_status begin(stn_error *error) {
     return sodium_init() < 0 ? stn_fail(error, STN_ERROR_INTERNAL, "libsodium cannot be used") : STN_OK;
 }

@@ -392,7 +392,8 @@ typedef struct stn_problem {
      * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If Fourier
      * transforms compute many steps at once, the source about doubles the time, and the workspace
      * holds all frequencies: about one grid, and two or more in 3D between fixed or constant sides.
-     * If no transform supports the boundaries, the workspace may need up to 4 grids more. */
+     * If no transform supports the boundaries, the workspace may need up to 4 grids more. On a GPU
+     * one step in f16 rounds S u to f16 before b is added, so S u must be within f16's range. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
@@ -446,9 +447,9 @@ typedef enum stn_plan_mode {
 
 typedef struct stn_plan_options {
     size_t struct_size;
-    /* NULL or "auto": the cheapest; else "host", "direct", ... A named strategy also makes a plan
-     * whose predicted error exceeds the error bound if it has no better one; stn_plan_describe
-     * reports this. */
+    /* NULL or "auto": the cheapest; else "host", "direct", ... If the predicted errors of all
+     * candidates of a named strategy exceed the error bound, the plan uses one of them all the
+     * same; stn_plan_describe reports this. */
     const char *strategy;
     /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int no_auto_workspace;
@@ -483,15 +484,15 @@ typedef struct stn_plan_options {
  *          Stored kernels are loaded in milliseconds; others are compiled first, in parallel on
  *          the context's threads, and then stored.
  *          With options.first_result the chosen kernels compile in the background, and the first
- *          execution uses the generic kernel (one for all stencils of a dtype; a library that was
- *          built where NVRTC was contains it for common GPUs), if that kernel is predicted to
- *          finish an execution before the chosen kernels are compiled. The second execution waits
- *          for the chosen kernels; all executions from it on use them. Results of the two kinds of
- *          kernels differ by rounding. The generic kernel stays in use in a stream that is captured
- *          before the second execution, and in a plan whose chosen kernels do not compile (the log
- *          and stn_plan_describe say so). The option has no effect with a named strategy or
- *          snapshots, and on work other than stencils. Destroy such a plan before the process ends:
- *          this ends the background compile.
+ *          execution uses the generic kernel (one for all stencils of a dtype; the library contains
+ *          it for common GPUs, if NVRTC was found when the library was built), if that kernel is
+ *          predicted to finish an execution before the chosen kernels are compiled. The second
+ *          execution waits for the chosen kernels; all executions from it on use them. Results of
+ *          the two kinds of kernels differ by rounding. The generic kernel stays in use in a stream
+ *          that is captured before the second execution, and in a plan whose chosen kernels do not
+ *          compile (the log and stn_plan_describe say so). The option has no effect with a named
+ *          strategy or snapshots, and on work other than stencils. Destroy such a plan before the
+ *          process ends: this ends the background compile.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps per launch,
  * tiles) are compiled in order of their estimates, run for a few launches on random grids, compared
@@ -517,15 +518,15 @@ typedef struct stn_plan_options {
  *          as that choice. In its trial, a candidate computes a part a second time, into a grid of
  *          its own, and the GPU compares the two results at every point. Only if its result is
  *          right are both timed alternately on this part, and only if it is faster does it compute
- *          the following parts. A trial begins only if all trials together are certain to add at
- *          most 2% to the time of the parts that are done or known to come, provided that the
- *          candidate takes at most 2.5 times its estimate. An execution that contains a trial waits
- *          for the GPU. A run in chunks waits after each chunk as long as trials remain. Results
- *          differ by rounding, depending on the candidates that ran. The workspace holds one or two
- *          more grids. Capturing a stream freezes the choice. Only plans of stencils search. The
- *          estimate's choice is kept for all other work, and for problems that are in place, or
- *          have a source, snapshots, converted elements, or strides that are not dense or differ
- *          between in and out.
+ *          the following parts. A trial begins only if all trials together would add at most 2% to
+ *          the time of the parts that are done or known to come, even if the candidate took 2.5
+ *          times its estimate. An execution that contains a trial waits for the GPU. A run in
+ *          chunks waits after each chunk as long as trials remain. Results differ by rounding,
+ *          depending on the candidates that ran. The workspace holds one or two more grids.
+ *          Capturing a stream freezes the choice. Only plans of stencils search. The estimate's
+ *          choice is kept for all other work, and for problems that are in place, or have a source,
+ *          snapshots, converted elements, or strides that are not dense or differ between in and
+ *          out.
  *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before
  *          12.9). Times are stored as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
@@ -675,9 +676,10 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  *
  * These transforms run on GPUs, in f64 and f32, and are always forward. Extents must have no prime
  * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. Adjacent numbers are
- * accessed in pairs: either `in` and `out` have stride 1 along the same axis, of even extent, or
- * both have batch stride 1, and the batch is even. All other strides of axes of more than one
- * point, and of a batch of more than one, are even. */
+ * accessed in pairs. Therefore either `in` and `out` must both have stride 1 along the same axis,
+ * and its extent must be even; or both must have batch stride 1, and the batch must be even. All
+ * other strides must be even, except along axes of one point and between the grids of a batch of
+ * one. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
@@ -984,8 +986,8 @@ typedef struct stn_box_filter {
      * then be `size`, constants of the sides must be integers of the type, and the largest number
      * of the type times `size` must be below 2^32. */
     stn_element element;
-    /* NULL, or a second filter along the last axis, applied to the result of this one, with the
-     * same dtype and element, and without a third: next->inner == 1, next->next == NULL,
+    /* NULL, or a second filter along the last axis, applied to the result of this one. It must have
+     * the same dtype and element, next->next == NULL (no third filter), next->inner == 1,
      * inner % next->points == 0, next->outer * next->points == outer * points * inner. Both are
      * computed at once, and the results between them stay in cache. */
     const struct stn_box_filter *next;
@@ -1132,10 +1134,10 @@ typedef struct stn_team_plan stn_team_plan;
 STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                                         stn_team_plan **plan, stn_error *error);
 /* Makes a plan of a Fourier transform of 1 to 3 axes with global extents, all strides 0 (dense). If
- * the transforms have one axis, or the batch has at least as many as the team has members, each
- * member gets whole transforms, and stn_team_plan_local counts transforms. Otherwise each
- * transform is divided along its first axis, in and out: the members transform the other axes of
- * their rows, exchange blocks (each sends most of its data to the others, twice), and transform
+ * the transforms have one axis, or the batch has at least as many transforms as the team has
+ * members, each member gets whole transforms, and stn_team_plan_local counts transforms. Otherwise
+ * each transform is divided along its first axis, in and out: the members transform the other axes
+ * of their rows, exchange blocks (each sends most of its data to the others, twice), and transform
  * the first axis between the two exchanges. On the host results are bit-identical to those of one
  * device, except for lines that one device computes in another order; else they agree to rounding.
  * f16 is rounded once more, since the exchanged blocks are f16 too. stn_team_plan_execute needs
@@ -1169,9 +1171,9 @@ STN_API stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, 
 /* Makes a plan of a system, with global extents: fields, levels and coefficients are divided along
  * axis 0. A halo is as deep as a step reaches there, through all assignments and stencils, times
  * the steps between two exchanges; coefficients' halos are sent once an execution. Errors: those of
- * stn_plan_create_system; STN_ERROR_UNSUPPORTED: the axis cannot be divided, since some of the
- * fields that are read past its sides wrap there and some do not, or a coefficient's rule there
- * agrees with no field's. */
+ * stn_plan_create_system; STN_ERROR_UNSUPPORTED: axis 0 cannot be divided, because some of the
+ * fields that are read past its sides wrap there and others do not, or because a coefficient wraps
+ * there and no such field does, or (for some systems) the reverse. */
 STN_API stn_status stn_team_plan_create_system(stn_team *team, const stn_system_problem *problem,
                                                const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
 /* Runs all steps, as stn_team_plan_execute: arrays[m]->in, out and coefficients are the rows of

@@ -45,7 +45,8 @@ constexpr int SKEW_Z = 1, SKEW_Y = 0;
 constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
 // 1: strides of output and input differ by numbers that are not multiples of VECTOR.
 constexpr int SHIFTED = 0;
-constexpr int SIDE_RUN = 1;  // points near a side of a thread: 1, or as many as a tile has planes
+// Planes in which a thread computes its point near a side: 1, or all planes of a tile.
+constexpr int SIDE_RUN = 1;
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps
@@ -119,8 +120,8 @@ constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain: length of the window along 
 constexpr int SPARSE_TERMS = 2;     // sparse_chain: separable terms that are summed
 // sparse_chain: further blocks of a grid, one for each column of tiles at its sides; 0 or 3.
 constexpr int SPARSE_SIDE_BLOCKS = 0;
-constexpr int SPARSE_LEAD = 4;      // points from a window's start to its first output
-constexpr int SPARSE_PARTS = 1;     // 11-bit parts of a weight
+constexpr int SPARSE_LEAD = 4;   // points from a window's start to its first output
+constexpr int SPARSE_PARTS = 1;  // 11-bit parts of a weight
 // 1: f32 elements are split into two parts of 11 bits too (not in 1D).
 constexpr int SPARSE_SPLIT = 0;
 // How many of the eight columns of a product's right factor belong to adjacent blocks of 16
@@ -136,7 +137,7 @@ constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps a launch
 constexpr int POINTS = 4;                             // consecutive points along x of a lane
-constexpr int PREFETCH = 1;                           // rows along z that are prefetched
+constexpr int PREFETCH = 1;                           // planes that are prefetched
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
 constexpr int SPANS = 0;                              // 1: a tile is as wide as the grid
 // 1: the last run of VECTOR points of a row is partial.
@@ -340,7 +341,9 @@ constexpr int LINE_SHARES = 1;  // blocks of a cluster that hold a line together
 // ---- fft_cosine: LINE_*, FFT_LOOPS and these
 constexpr int COSINE_TYPE = 2;  // or 3
 constexpr int COSINE_SINE = 0;
-constexpr int COSINE_ROWS = 0;  // 1: lines of adjacent numbers, otherwise of pairs of numbers
+// 1: a line has adjacent numbers. 0: points of a line are strided, and a point is a pair of
+// adjacent numbers, one of each of two lines.
+constexpr int COSINE_ROWS = 0;
 
 // ---- fft_block: small grids as a whole; inverse, scale and real sides as for fft_line
 constexpr int GRID_EXTENT[3] = {1, 16, 16};
@@ -374,9 +377,6 @@ constexpr int SEGMENT_SINGLE = 0;
 constexpr int SEGMENT_GROUPS = 8;
 constexpr int SYMBOL_REAL = 1;      // 1: taps are symmetric, so their symbol is real
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
-// Not 0: a line lies in the middle of its only segment, between its mirror images. 1: the line
-// fills the second quarter of the segment and a part of the third. 2: it fills both quarters.
-constexpr int SEGMENT_MIDDLE = 0;
 // segment_line: 1: a segment is stored rotated, so that index 0 lies at the start of a memory line.
 constexpr int SEGMENT_ROTATED = 0;
 // segment_line with segments of 256 points (SEGMENT_FIRST 1); else 0. A sum of flags. 1: outputs in

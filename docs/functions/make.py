@@ -74,7 +74,7 @@ SECTIONS = {
 
 
 def page() -> str:
-    lines = ['# Functions', '', 'Each picture is made by the code beside it (`make.py` in this folder), after', '', '```python', SETUP.strip(), '```']
+    lines = ['# Functions', '', '`make.py` in this folder makes each picture by the code next to it, after', '', '```python', SETUP.strip(), '```']
     for section, entries in SECTIONS.items():
         lines += ['', f'## {section}', '', '| | function | code |', '|---|---|---|']
         for name, functions, code in entries:

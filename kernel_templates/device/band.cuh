@@ -1,10 +1,14 @@
 // Banded Toeplitz matrices as operands of 16 x 8 x 8 tensor-core products:
-// out(i) = sum over j of  w[j] * in(i + j - LOW)  as a matrix.
 //
-//     16 outputs i        8k ..          band(i, j) = w[j - i],  0 outside of w
-//        | w0 w1 w2 ..        |          Every tile has the same band. Rows 8 to 15 of block k are
-//        |    w0 w1 w2 ..     |          rows 0 to 7 of block k - 1, so only half of each fragment
-//        |       w0 w1 w2 ..  |          is loaded.
+//     out(i) = sum over j of  w[j] * in(i + j - LOW)  =  sum over c of  band(i, c) * in(c - LOW)
+//
+// with band(i, c) = w[c - i], and 0 where w has no such weight. Block k is columns 8k to 8k + 7 of
+// the band, for 16 outputs i:
+//
+//              c ->
+//     i = 0  | w0 w1 w2 ..        |   Every tile has the same band. Rows 8 to 15 of block k equal
+//         1  |    w0 w1 w2 ..     |   rows 0 to 7 of block k - 1, so only half of each fragment is
+//         2  |       w0 w1 w2 ..  |   loaded.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/fragment.cuh"
@@ -52,18 +56,18 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
     }
 }
 
-// ---- products of the data less a local mean. Tensor cores truncate the f32 sum
-// (device/fragment.cuh), so sums of a smooth grid come out too small, launch after launch.
-// Subtracting from each block of 8 points the value of its middle point makes the truncated sum
-// small:
+// ---- products of the data minus a middle value. Tensor cores truncate the f32 sum
+// (device/fragment.cuh), so sums of a smooth grid are too small in every launch, and the error
+// accumulates. Therefore the value of the middle point of each block of 8 points is subtracted from
+// the block, which makes the truncated sum small. With c running over the block:
 //
-//     sum over j of  in(j) band(j, i)
-//         = sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
+//     sum over c of  band(i, c) in(c)
+//         = sum over c of  band(i, c) (in(c) - middle)  +  (sum over c of  band(i, c)) * middle
 //
-// The last sum depends on w alone, and its product is an ordinary rounded multiplication. Used for
-// f32 as three products (SEPARATE_SUMS).
+// The last sum depends on w alone, and its product with `middle` is an ordinary multiplication,
+// which rounds. Kernels do this for f32 factors that are both in two parts (their SEPARATE_SUMS).
 constexpr int MIDDLE = 4;  // index in the block of the point that is subtracted
-constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
+constexpr int sums_size(bool separate, int blocks) { return separate ? 8 * blocks : 1; }
 
 // sums[8 k + i]: the sum of the weights that block k contributes to output i. Same arguments as
 // fill_band; the caller puts a barrier after the call.
@@ -80,7 +84,7 @@ __device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *wei
         sums[i] = static_cast<float>(sum);
     }
 }
-// sum += product + middle * weights, for rows g and g + 8 and columns 2t and 2t + 1.
+// sum += middle * weights, for the four elements of an accumulator. Does nothing in f64.
 __device__ __forceinline__ void add_middles(float (&sum)[4], const float (&middle)[4], const float (&weights)[4]) {
 #pragma unroll
     for (int e = 0; e < 4; e++) sum[e] += middle[e] * weights[e];

@@ -36,7 +36,8 @@ __device__ __forceinline__ complex<T> minus_i(complex<T> a) {  // -i a
     return {a.im, -a.re};
 }
 
-// x[r] = point(r) for all r, in a loop that is not unrolled: for long code that is rarely run.
+// x[r] = point(r) for all r, in a loop that is not unrolled, because point() is long and rarely
+// called.
 template <int R, class T, class POINT>
 __device__ __forceinline__ void fill_in_loop(complex<T> (&x)[R], const POINT &point) {
 #pragma unroll

@@ -1,8 +1,8 @@
 // 16-point DFTs on tensor cores, 8 columns side by side: f16 points, f32 sums.
 //
 // A point is one 32-bit word of two halves (re, im), so one register of the right operand holds a
-// point without rearrangement. Rows of the left operand are real and imaginary parts alternately;
-// with g = lane / 4 and t = lane % 4:
+// point without rearrangement. There are two left operands, m = 0 for even frequencies k and m = 1
+// for odd ones. With g = lane / 4, t = lane % 4 and w = w16^(k n), w16 = exp(-+ 2 pi i / 16):
 //
 //     X[k] = sum over n of  w16^(k n) x[n]      left:  row g      re of k = 2g + m   (Re w, -Im w)
 //                                                      row g + 8  im of the same     (Im w,  Re w)
@@ -37,7 +37,7 @@ __device__ __forceinline__ void set_dft16(dft16_matrix &f, int g, int t) {
             f.left[m][s / 2][s % 2 * 2 + 1] = floats_to_half2(w.im, w.re);
         }
 }
-// y[m][e] of the layout above.
+// y[m][e] = X[2g + m] of column 2t + e.
 __device__ __forceinline__ void dft16(const dft16_matrix &f, const unsigned (&x)[4], complex<float> (&y)[2][2]) {
     const unsigned low[2] = {x[0], x[1]}, high[2] = {x[2], x[3]};
 #pragma unroll

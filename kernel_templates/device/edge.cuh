@@ -16,7 +16,8 @@ constexpr bool ANY_FIXED_Z = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == F
 
 __device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
 
-// Whether all points of row z have the same value, because z lies past an edge; and this value.
+// past_z: whether row z lies past an edge, so that all its points have the same value;
+// value_past_z: this value.
 __device__ __forceinline__ bool past_z(long long z, long long nz) { return Z_SIDE_LOW != WRAP && !inside(z, nz); }
 __device__ __forceinline__ REAL value_past_z(long long z, const REAL (&constant)[2]) {
     return (z < 0 ? Z_SIDE_LOW : Z_SIDE_HIGH) == CONSTANT ? constant[z >= 0] : REAL(0);

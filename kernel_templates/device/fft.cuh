@@ -190,8 +190,9 @@ __device__ __forceinline__ void dft(complex<T> (&x)[R]) {
     }
 }
 
-// x[r] *= w^r for r = 1 .. R - 1: either from a table of all powers, `table`[r - 1][many], or from
-// w alone by products of few factors, so that the error stays at a few roundings.
+// x[r] *= w^r for r = 1 .. R - 1. times_table reads w^r from a table, in which w^r and w^(r + 1)
+// are `many` complex numbers apart. times_powers computes w^r from w as a product of few factors,
+// so that the error stays at a few roundings.
 template <int R, class T>
 __device__ __forceinline__ void times_table(complex<T> (&x)[R], const T *table, int many) {
 #pragma unroll

@@ -84,7 +84,7 @@ __device__ __forceinline__ void take_part(tensor<bf16_t>::pair &to, float &low, 
 }
 
 template <class STORE, int PARTS>
-struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // one access
+struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // loaded in one access
     typename tensor<STORE>::pair part[PARTS];
 };
 template <class STORE, int PARTS>
@@ -119,23 +119,25 @@ __device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_
     to.part[0].e = *reinterpret_cast<const unsigned *>(from);
 }
 
-// The same after subtracting `less`, which only two-part f32 operands do.
+// Two elements minus `subtrahend`, as an operand. Only f32 operands of two parts subtract it.
 template <class STORE, int PARTS>
-__device__ __forceinline__ void load_less(operand<STORE, PARTS> &to, const STORE *from, typename tensor<STORE>::real) {
+__device__ __forceinline__ void load_difference(operand<STORE, PARTS> &to, const STORE *from,
+                                                typename tensor<STORE>::real) {
     load_operand(to, from);
 }
-__device__ __forceinline__ void load_less(operand<float, 2> &to, const float *from, float less) {
+__device__ __forceinline__ void load_difference(operand<float, 2> &to, const float *from, float subtrahend) {
     const unsigned long long both = *reinterpret_cast<const unsigned long long *>(from);
-    to = make_operand<float, 2>(__uint_as_float(static_cast<unsigned>(both)) - less,
-                                __uint_as_float(static_cast<unsigned>(both >> 32)) - less);
+    to = make_operand<float, 2>(__uint_as_float(static_cast<unsigned>(both)) - subtrahend,
+                                __uint_as_float(static_cast<unsigned>(both >> 32)) - subtrahend);
 }
 template <class STORE, int PARTS>
-__device__ __forceinline__ void load_less(operand<STORE, PARTS> &to, const STORE *low, const STORE *high,
-                                          typename tensor<STORE>::real) {
+__device__ __forceinline__ void load_difference(operand<STORE, PARTS> &to, const STORE *low, const STORE *high,
+                                                typename tensor<STORE>::real) {
     load_operand(to, low, high);
 }
-__device__ __forceinline__ void load_less(operand<float, 2> &to, const float *low, const float *high, float less) {
-    to = make_operand<float, 2>(*low - less, *high - less);
+__device__ __forceinline__ void load_difference(operand<float, 2> &to, const float *low, const float *high,
+                                                float subtrahend) {
+    to = make_operand<float, 2>(*low - subtrahend, *high - subtrahend);
 }
 
 // ---- products of single parts

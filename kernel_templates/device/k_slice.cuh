@@ -1,10 +1,10 @@
 // Products of the smallest k-slice that mma offers for a type: 4 terms of the sum in f64, 8 in
-// other types. With slices of 4, bands that end in the middle of a block of 8 cost f64 only half of
-// it.
+// other types. In f64, a band that ends in the middle of a block of 8 then costs only half of this
+// block.
 //
-//   f64      m16n8k4    a lane holds one element of each of a block's two slices: 2t and 2t+1, or
-//                       t and t+4
-//   others   one block of device/fragment.cuh: one slice of two elements
+//   f64      m16n8k4: a block of 8 has two slices, of each of which a lane (t = lane % 4) holds one
+//            element
+//   others   a slice is a block of device/fragment.cuh, of which a lane holds two elements
 #pragma once
 #include "device/fragment.cuh"
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ void k_slice_product(int, double (&c)[4], double top,
 }
 
 // Loads COUNT k-slices of a row in shared memory that begin at an even element: elements 2t and
-// 2t+1 of each block. In f64 an odd slice at the end is loaded alone.
+// 2t+1 of each block. If COUNT is odd in f64, the last slice is loaded alone: element t.
 template <int PARTS, int COUNT>
 __device__ __forceinline__ void load_k_slices(double (&to)[COUNT], const double *from, int t) {
     struct __align__(16) pair {

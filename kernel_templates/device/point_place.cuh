@@ -1,5 +1,5 @@
-// Points of kernels whose extents, strides, reaches and sides are data: direct_any, typed_point.
-// Their ARGUMENTS have n, in_stride, out_stride, reach, side, constant and points.
+// Points of grids in kernels that get extents, strides, reaches and sides as arguments: direct_any,
+// typed_point. Their ARGUMENTS have n, in_stride, out_stride, reach, side, constant and points.
 #pragma once
 #include "device/boundary.cuh"
 
@@ -23,7 +23,7 @@ __device__ long long fold_by(const int (&side)[2], long long i, long long n) {
     return i;
 }
 
-// The value at a place that may lie past sides; `load` reads an element of the grid.
+// The value at a point that may lie past sides; load(offset) reads an element of the grid.
 template <class VALUE, class ARGUMENTS, class LOAD>
 __device__ VALUE read_past_sides(const ARGUMENTS &a, const long long (&at)[3], const LOAD &load) {
     long long offset = 0;
@@ -55,8 +55,9 @@ __device__ void places(const ARGUMENTS &a, long long i, long long (&at)[3], long
     grid_number = rest;
 }
 
-// Point number i: its indices, the number of its grid in the batch, its elements in the input and
-// in the output grid; whether all its taps lie inside the grid, and whether a fixed side keeps it.
+// Point number i. at: its indices; grid_number: its grid in the batch; from, to: its elements in
+// the input and the output grid; inside: all its taps lie in the grid; frozen: a fixed side keeps
+// it.
 struct point_place {
     long long at[3], grid_number, from, to;
     bool inside, frozen;

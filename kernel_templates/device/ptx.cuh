@@ -259,7 +259,7 @@ __device__ __forceinline__ void mma_m16n8k16(double (&c)[4], const double (&a)[8
 #endif
 
 // ---- tensor products with f32 sums, c += a b
-// Half a product: 8 columns of f16 or bf16, or 4 of tf32.
+// OF_HALF: products of half the depth: 8 in f16 and bf16, 4 in tf32.
 #define STN_MMA_OF_HALF(name, SHAPE)                                                                                   \
     __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[2], unsigned b) {                            \
         asm volatile("mma.sync.aligned." SHAPE " {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"                            \

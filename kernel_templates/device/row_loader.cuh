@@ -5,13 +5,13 @@
 #include "device/element.cuh"
 
 // The block's threads copy columns x to x + 15 of all LINES rows asynchronously: row i begins at
-// grid + row_start[i] and goes to stage + place(i). Copies are of 16 bytes; of single elements
-// where rows are not aligned (VECTOR 1), past a mirrored side, and where a row ends within 16
-// bytes.
+// grid + row_start[i] and goes to stage + place(i). They copy 16 bytes at a time, but single
+// elements where rows are not aligned (VECTOR 1), past a mirrored side, and where a row ends within
+// 16 bytes.
 template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
 __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
                                            long long x, long long nx) {
-    // 16-byte pieces in a row, and rows that are copied at once.
+    // SLOTS: 16-byte pieces of a row's 16 columns. SKIP: rows that are copied at once.
     constexpr int SLOTS = sizeof(STORE), SKIP = THREADS / SLOTS;
     const bool inside = x >= 0 && x + 16 <= nx;
     if (VECTOR == 1 || (!inside && (mirrors<LOW, HIGH>() || nx % (16 / SLOTS)))) {

@@ -2,7 +2,8 @@
 // in frequency and leaves digit-reversed order; the inverse runs the same stages backwards.
 //
 //     forward:  stage S of radix R does N / R butterflies on points STRIDE apart, then multiplies
-//               output r by the twiddle factor w_BLOCK^(q r)
+//               output r by the twiddle factor w_BLOCK^(q r), where w_n = exp(-2 pi i / n) and
+//               butterfly q of a block begins at its point q
 //     inverse:  the same stages from the last to the first, twiddle factors first; without a scale
 //
 //     stage 0  |<------------ BLOCK = N ------------->|   STRIDE = N / R_0, butterfly q: points q,
@@ -11,14 +12,14 @@
 //     ..
 //     last     |R|R|R|R|R| ..                             STRIDE = 1, no twiddle factors
 //
-// Every butterfly writes where it read, so a stage needs one barrier and works with any number of
-// threads. After the last stage, position p = d_0 N/R_0 + d_1 N/(R_0 R_1) + .. holds frequency k =
-// d_0 + R_0 (d_1 + R_1 (d_2 + ..)). The butterflies of the last stage are numbered by their lowest
-// frequency t, so neighbouring threads hold neighbouring frequencies t + r N/R.
+// Every butterfly writes to the points that it read, so a stage needs one barrier and works with
+// any number of threads. After the last stage, position p = d_0 N/R_0 + d_1 N/(R_0 R_1) + .. holds
+// frequency k = d_0 + R_0 (d_1 + R_1 (d_2 + ..)). The butterflies of the last stage are numbered by
+// their lowest frequency t, so neighbouring threads hold neighbouring frequencies t + r N/R.
 //
-// The inverse works on swapped points (re and im exchanged): that makes an inverse butterfly a
-// forward one, and a product with a conjugate twiddle factor a product with the factor. The caller
-// swaps before and after the inverse.
+// The inverse works on swapped points (re and im exchanged): then an inverse butterfly is a forward
+// one, and a product with a conjugate twiddle factor is a product with the factor itself. The
+// caller swaps before and after the inverse.
 //
 // A kernel describes its lines by a type LINE: N, STAGES, radix(s), THREADS (per line), LINES
 // (interleaved in a block: neighbouring threads work on neighbouring lines), PAD (one index is
@@ -235,8 +236,9 @@ __device__ __forceinline__ int frequency_of(int j, unsigned rank) {
     constexpr int EACH = LINE::radix(0) / LINE::SHARES;
     return static_cast<int>(rank) * EACH + j % EACH + j / EACH * LINE::radix(0);
 }
-// Transforms of real data combine frequencies k and N - k: with k = t + r N/R those of butterfly t
-// and of its partner, N/R - t; of butterflies 0 and N/(2R), the partner is the butterfly itself.
+// Transforms of real data combine frequencies k and N - k. If k = t + r N/R belongs to butterfly t
+// of the last stage, N - k belongs to its partner, butterfly N/R - t; butterflies 0 and N/(2R) are
+// their own partners. load_partners gives the frequencies x of butterfly t and y of its partner.
 template <class LINE, int R, class T>
 __device__ __forceinline__ void load_partners(complex<T> (&x)[R], complex<T> (&y)[R], const complex<T> *line, int t) {
     constexpr int LAST = LINE::STAGES - 1, P = LINE::N / R;
@@ -245,7 +247,7 @@ __device__ __forceinline__ void load_partners(complex<T> (&x)[R], complex<T> (&y
     load_butterfly<LINE, LAST>(y, line, digit_reversed_first<LINE>(t ? P - t : 0));
     dft<R>(y);
 }
-// Moves y[0] of butterfly 0 to the end, so that for all t y[R - 1 - r] is the partner of x[r].
+// If t is 0, moves y[0] to the end, so that for all t y[R - 1 - r] is the partner of x[r].
 template <int R, class T>
 __device__ __forceinline__ void align_partners(complex<T> (&y)[R], int t) {
     if (t) return;
@@ -254,6 +256,7 @@ __device__ __forceinline__ void align_partners(complex<T> (&y)[R], int t) {
     for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
     y[R - 1] = first;
 }
+// Computes and stores butterfly t and its partner in the last stage of an inverse transform.
 template <class LINE, int R, class T>
 __device__ __forceinline__ void store_partners(complex<T> (&x)[R], complex<T> (&y)[R], complex<T> *line, int t) {
     constexpr int LAST = LINE::STAGES - 1, P = LINE::N / R;

@@ -1,16 +1,17 @@
 // 2:4 sparse products by element type; the host encodes the left factor
 // (src/strategies/sparse/encode.h).
 //
-//   STORE    product of 16 words     of 8             right factor: a register is one 32-bit word
+//   STORE    product of 16 words     of 8 words       right factor: a register is one 32-bit word
 //   float    tf32 m16n8k16           tf32 m16n8k8     one point, rounded to 11 bits
 //   half_t   f16 m16n8k32            f16 m16n8k16     two neighbouring points
 //
-// A lane (g = lane / 4, t = lane % 4) holds consecutive words of column g of the right factor:
-// lanes of even t in the first half of the window, lanes of odd t in the second half, so that the
-// words of two lanes together form a 2:4 group:
+// A column of the right factor is a window: the points that 16 outputs read. A lane (g = lane / 4,
+// t = lane % 4) holds consecutive words of window g: lanes of even t in the first half of the
+// window, lanes of odd t in the second half, so that the words of two lanes together form a 2:4
+// group:
 //
 //     window   | t 0 | t 2 | next product .. | t 1 | t 3 | next product .. |
-//              4 words of each lane, 2 for half a product
+//              4 words of each lane; 2 in a product of 8 words
 #pragma once
 #include "device/element.cuh"
 
@@ -20,7 +21,7 @@ template <>
 struct sparse_words<float> {
     static constexpr int POINTS = 1;  // per word
     static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
-    // What rounding the word to `high` leaves.
+    // The rounding error of `high`, the rounded word, itself rounded.
     static __device__ __forceinline__ unsigned rest(unsigned word, unsigned high) {
         return float_to_tf32(__uint_as_float(word) - __uint_as_float(high));
     }
@@ -44,7 +45,7 @@ __device__ __forceinline__ void load_words(unsigned (&to)[COUNT], const STORE *f
     for (int i = 0; i < COUNT; i++) to[i] = sparse_words<STORE>::read(run.e[i]);
 }
 
-// The same for words that are already rounded.
+// Loads words that are rounded already.
 template <class STORE>
 __device__ __forceinline__ void load_rounded(unsigned (&to)[4], const STORE *from) {
     const word_run<4> run = *reinterpret_cast<const word_run<4> *>(from);
@@ -95,8 +96,8 @@ __device__ __forceinline__ void sparse_product(const half_t *, float (&c)[4], co
 }
 
 // c += a b for product k of a window. Two products share a register of metadata; the selector tells
-// which lanes have those of the product. An index that is constant once the caller's loops are
-// unrolled compiles much faster than a template argument: each value is a function of its own.
+// which lanes have those of the product. k is constant once the caller's loops are unrolled. As a
+// template argument, each of its values would be a function of its own, which compiles much slower.
 template <class STORE, int COUNT>
 __device__ __forceinline__ void add_product(const STORE *type, float (&c)[4], const unsigned (&a)[4],
                                             const unsigned (&b)[COUNT], unsigned meta, int k) {

@@ -19,13 +19,14 @@
 //
 // A word is VECTOR elements from an aligned address on. A thread computes one word of each of ROWS
 // rows and CHUNK planes, as in direct_tile: plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW,
-// whose partial sums stay in registers. Words may also hold elements of the rows before and after,
-// which only contribute to points that are not stored: a word is stored if it has only points whose
-// taps reach past no side.
+// whose partial sums stay in registers. A word is stored if no tap of any of its points reaches
+// past a side. A loaded word may also hold elements of the rows before and after its own; these
+// contribute only to points that are not stored.
 //
 // SHIFTED: the strides of `out` differ from those of `in` by numbers that are not multiples
-// of VECTOR. The words of a warp are adjacent, and all lie at the same place in a word of `out`:
-// each lane takes the elements that its word of `out` lacks from the lane before it.
+// of VECTOR. The words of a warp are adjacent, and all of them begin at the same element of a
+// word of `out`. A word of `out` therefore holds elements that two adjacent lanes computed: each
+// lane takes the first ones from the lane before it.
 //
 //     computed   |a0 a1 a2 a3|b0 b1 b2 b3|..     stored, 1 element on   |.  a0 a1 a2|a3 b0 b1 b2|..
 //
@@ -238,7 +239,7 @@ __device__ __forceinline__ point_run side_run(const skew_arguments &a, int z0, u
 // A thread's position: its first plane and row, and its skewed column.
 struct thread_word {
     const STORE *grid;
-    long long end;  // elements from the grid's first to past its last
+    long long end;  // index after the last element of the grid, counted from its first one
     int z, y, column;
     bool adjacent;  // SHIFTED: the lanes of the warp have adjacent words
 };
@@ -307,7 +308,7 @@ __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, co
 #pragma unroll
             for (int v = 1; v < VECTOR; v++)
                 if (v >= VECTOR - place && v >= low && v < end) to[v] = word[v];
-        // The first lane has no elements of another one.
+        // The first lane receives no elements from another lane.
         to -= place, low = lane ? low + place : max(low, 0) + place, end += place;
     }
     if (t.adjacent && low <= 0 && end >= VECTOR)
@@ -365,11 +366,13 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
     }
 }
 
-// Planes that the marching loop unrolls: UNROLL where all words are stored. Other loops, which
-// fewer warps run, take longer to compile. They unroll the planes that share partial sums, and two
-// at least, since a thread's registers hold the loads of two planes at most. If SHIFTED, all warps
-// run this loop, and loads of later planes wait for its branches. Only a loop that is unrolled as a
-// whole omits the sums of the first and last planes that are not stored, so these must be few.
+// The number of planes that a marching loop unrolls: UNROLL if all words are stored, 1 if CHECKED.
+// The third loop, in which some words are not stored, takes longer to compile, and few warps run
+// it. It unrolls LEAST planes: those that share partial sums, but at least two, because a thread's
+// registers hold the loads of two planes at most. If SHIFTED, all warps run it, and it may unroll a
+// single plane, because the loads of later planes wait for its branches anyway. A loop that is not
+// unrolled as a whole also computes sums of planes before and after the chunk, which are not
+// stored; so LEAST is used only if these are FEW.
 template <bool CHECKED, bool ALL>
 constexpr int planes_at_once() {
     constexpr bool FEW = SHIFTED ? DEPTH == 1 : CHUNK >= 8 * (DEPTH - 1);

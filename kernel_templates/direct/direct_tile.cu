@@ -178,9 +178,9 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
     }
 }
 
-// Where blocks at edges run the loop of the interior: branches select the loads and stores, because
-// the taps' code is so long that compiling it twice takes long. Loads of a window's later lines
-// would wait at such branches.
+// Whether blocks at edges and in the interior share one loop, in which branches select the loads
+// and stores. The code of so many taps takes long to compile, so it is compiled once. Windows of
+// several lines do not share a loop, because the loads of later lines would wait for the branches.
 constexpr bool ONE_LOOP = LINES == 1 && UNROLL == 1 && COLUMN_LOOP == 0 && NTAPS * ROWS * VECTOR > 400;
 
 // Loads a line of plane z. If FOLD_YZ is false, all lines of the window lie in the grid, and
@@ -252,15 +252,16 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
     }
 }
 
-// FMAs of a loop that is unrolled as a whole.
+// FMAs of the interior's loop if it is unrolled as a whole.
 constexpr int WHOLE_FMAS = NTAPS * ROWS * VECTOR * UNROLL;
-// The planes that the column loop, which few blocks run, unrolls. Unrolled as a whole it takes
-// twice as long to compile as the interior's, unless it is so long that NVRTC does not unroll it.
+// The number of planes that the column loop unrolls. Few blocks run this loop, and unrolled as a
+// whole it takes twice as long to compile as the interior's loop. So it unrolls DEPTH planes,
+// unless it has few FMAs, or so many that NVRTC does not unroll it as a whole.
 constexpr int UNROLL_COLUMN = UNROLL > DEPTH &&WHOLE_FMAS > 1500 && WHOLE_FMAS < 2500 ? DEPTH : UNROLL;
 
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out, bool at_edge = true) {
-    const STORE *const first =  // of the first plane, as load_line_of expects it
+    const STORE *const first =  // load_line_of's `first`, for the first plane
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X && !ONE_LOOP ? 0 : b.x - CENTRE);
     plane_sums sum = {};
 #pragma unroll(FOLD_YZ ? 1 : FOLD_X ? UNROLL_COLUMN : UNROLL)

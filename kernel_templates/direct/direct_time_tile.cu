@@ -160,7 +160,7 @@ __device__ __forceinline__ void advance_one_barrier(const tile_arguments &a, con
         for (int v = 0; v < POINTS; v++) plane[r][v] = planes[FUSED][r][v];
 }
 
-// Prepares a plane of its level and loads its neighbours.
+// Sets the plane's points past edges, and fetches the neighbours' points into the window.
 template <bool EDGE>
 __device__ __forceinline__ void prepare_plane(const tile_arguments &a, const tile &t, shared_type &shared,
                                               rows_type &rows, int z, patch &plane, window_type &window) {
@@ -204,8 +204,8 @@ __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &n
 }
 
 // Fills t (struct tile of time_tile.cuh); `in` and `out` are the tile's grids. changed: 1 is for
-// planes whose rows begin in the other half of a word. alone_row, alone_x: the end of a row that
-// this lane stores by itself.
+// planes whose rows begin in the other half of a word than in plane 0. alone_row, alone_x: the end
+// of a row that this lane stores by itself.
 __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE *in, const STORE *out, int own_y,
                                            int own_x, tile &t) {
     const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);

@@ -26,13 +26,13 @@ __device__ __forceinline__ void find_fold_sources(const tile_arguments &a, const
         const int own_y = t.y + i / POINTS, own_x = t.x + i % POINTS;
         const int y = source<Y_SIDE_LOW, Y_SIDE_HIGH>(own_y, static_cast<int>(a.ny), Y_REACH);
         const int x = source<X_SIDE_LOW, X_SIDE_HIGH>(own_x, static_cast<int>(a.nx), X_REACH);
-        const bool no_y = Y_SIDE_LOW != WRAP && y < 0, no_x = X_SIDE_LOW != WRAP && x < 0;
+        const bool outside_y = Y_SIDE_LOW != WRAP && y < 0, outside_x = X_SIDE_LOW != WRAP && x < 0;
         int cell = (own_y - first_y) * WIDTH + own_x - first_x;
-        if ((no_y && y == UNUSED) || (no_x && x == UNUSED))
+        if ((outside_y && y == UNUSED) || (outside_x && x == UNUSED))
             ;  // no tap reads there
-        else if (no_y)
+        else if (outside_y)
             cell = PAST_Y + (own_y >= 0);
-        else if (no_x)
+        else if (outside_x)
             cell = PAST_X + (own_x >= 0);
         else if (lies_in(y - first_y, HEIGHT) && lies_in(x - first_x, WIDTH))
             cell = (y - first_y) * WIDTH + x - first_x;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void refresh_plane(shared_type &shared, patch &plane)
         for (int v = 0; v < POINTS; v++) plane[r][v] = shared.exchange[shared.source[r * POINTS + v][threadIdx.x]];
 }
 
-// Completes a plane of its level before use: points past an edge get their values.
+// Sets the points of a plane that lie past an edge, before the plane is used.
 template <bool EDGE>
 __device__ __forceinline__ void complete_edges(const tile_arguments &a, const tile &t, int z, shared_type &shared,
                                                patch &plane) {
@@ -68,16 +68,16 @@ __device__ __forceinline__ void complete_edges(const tile_arguments &a, const ti
             for (int v = 0; v < POINTS; v++) plane[r][v] = value_past_z(z, a.constant[0]);
 }
 
-// The lane's points of output d (edge.cuh) that keep their value, as bits like `frozen` of the
-// tile.
+// The lane's points that keep their value in output d (numbered as in device/edge.cuh), one bit
+// each, in the order of tile::frozen.
 template <bool EDGE>
 __device__ __forceinline__ unsigned kept_points(const tile &t, unsigned outputs, int d) {
     if (!EDGE) return 0;
     return ANY_FIXED_Z && (outputs >> d & 1) ? ~0u : FREEZES_XY ? t.frozen : 0;
 }
 
-// Adds a plane near an edge along z once for each plane that folds to it; `plane` holds the sums of
-// the output that this plane completes.
+// Adds the plane in `window`, which is near an edge along z, once for each plane past the edge that
+// folds to it. `plane` holds the sums of output d = 0; `sums`, those of the following outputs.
 __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &t, const window_type &window,
                                            unsigned folded, unsigned outputs, patch &plane, sums_type &sums) {
 #pragma unroll 1

@@ -184,7 +184,7 @@ __device__ __forceinline__ T *word_of(T *at) {
 // 1 if rows of plane z have the other place than in plane 0. `odd`: 1 if planes are an odd number
 // of elements apart.
 __device__ __forceinline__ unsigned changes_place(int z, int odd) { return WORDS ? z & odd : 0; }
-// Those of the flags of a tile that are valid in a plane.
+// Selects the flags of a tile that are valid in a plane. changed: changes_place() of the plane.
 __device__ __forceinline__ unsigned flags_of(const unsigned (&flags)[1 + WORDS], unsigned changed) {
     return WORDS && changed ? flags[WORDS] : flags[0];
 }
@@ -252,8 +252,9 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
         }
     const unsigned changed = changes_place(z, t.in_odd);
     unsigned exists = flags_of(t.exists, changed), partial = flags_of(t.partial, changed);
-    // Elements beside a row of these planes belong to the array. They arrive at points past an
-    // edge, whose values are replaced or not used.
+    // In all planes but the first and the last, the elements before and after a row also belong to
+    // the array, so that partial runs are copied as a whole. The further elements arrive at points
+    // past an edge, whose values are replaced or not used.
     if (WORDS && z > 0 && z < nz - 1) exists |= partial, partial = 0;
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) {
@@ -276,7 +277,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     }
 }
 
-// `changed`: of the plane that the slot holds.
+// Reads this lane's points of the plane in the slot. changed: changes_place() of that plane.
 __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
     static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
     const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
@@ -331,7 +332,8 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
     if (TRANSPOSED) __syncwarp();
     const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
     const unsigned by = t.store_shift ^ changed << PLACE_BIT, next_by = by ^ t.odd_row_shift;
-    // The word before those of a warp is not read either: its point is not stored.
+    // The first lane of a warp does not read the preceding word, which belongs to another warp: the
+    // point that this word supplies is not stored.
     const int preceding = threadIdx.x % 32 ? -1 : 0;
     STORE *row = to;
 #pragma unroll

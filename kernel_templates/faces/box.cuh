@@ -52,8 +52,9 @@ constexpr int find_skew(int lanes_x) {  // the least skew that avoids bank confl
     }
     return 0;
 }
-// Padding places adjacent points along x in different banks too, when a box is filled and when a
-// tile is stored.
+// A class is the elements of one column of all patches: those with the same x modulo POINTS.
+// Padding after each class places adjacent points along x in different banks too, when a box is
+// filled and when a tile is stored.
 constexpr int pad_class(int cells) { return cells + (BANKS + BANKS / POINTS - cells % BANKS) % BANKS; }
 template <int AXIS>
 struct box {
@@ -94,6 +95,7 @@ struct tile {
     range stepped[3];
 };
 
+// An index relative to a box, limited to +-2^24, which lies outside of every box.
 __device__ __forceinline__ int near(grid_index i) {
     return static_cast<int>(i < -(1 << 24) ? -(1 << 24) : i > 1 << 24 ? 1 << 24 : i);
 }

@@ -7,16 +7,18 @@
 //
 // A stage is that of device/shared_fft.cuh: in-place butterflies of radix R on points STRIDE apart
 // of a line of N, then twiddle factors; here on the lines of all axes of all grids, by any number
-// of threads. AFTER is the product of the faster extents:
+// of threads. AFTER is the product of the extents of the faster axes. `lane` counts the lines that
+// differ along these axes, and `line` those that differ along slower axes and between grids:
 //
 //     index = (line * N + point) * AFTER + lane      | lane 0 .. AFTER-1 | point 1's lanes | ..
 //
 // One index is skipped after every PAD to avoid bank conflicts. Frequency k = d_0 + R_0 (d_1 + R_1
 // (d_2 + ..)) ends at point d_0 STRIDE_0 + d_1 STRIDE_1 + .. (digit-reversed order).
 //
-// Real data are transformed as complex ones: the time goes into the launch, not the arithmetic. A
-// C2R transform reconstructs the missing half of the spectrum as conjugates of the points mirrored
-// through the origin, and stores only the real part of the result.
+// Real data are transformed as complex ones, because the time of such small transforms is that of
+// the launch, not of the arithmetic. A C2R transform reconstructs the missing half of the spectrum
+// as conjugates of the points mirrored through the origin, and stores only the real part of the
+// result.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, GRID_EXTENT, GRID_STAGES, GRID_RADIX, GRID_RADICES, GRIDS,
 // FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.

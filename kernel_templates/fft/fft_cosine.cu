@@ -6,7 +6,8 @@
 //     type II    y[k] = c_k V[k] + c_k* V[n-k],  V = FFT of v                  V[n] = V[0]
 //     type III   v = inverse FFT of V, V[k] = c_k* (x[k] - i x[n-k])           x[n] = 0
 //                y[2j] = v[j] for 2j < n, otherwise y[2n - 1 - 2j] = v[j]
-//     sine       type II: x[2j + 1] is negated, y is reversed; type III: the other way round
+//     sine       type II: x[2j + 1] is negated, y is reversed
+//                type III: x is reversed, y[2j + 1] is negated
 //
 // COSINE_ROWS 0: lines of n = N strided points. A point is a pair of neighbouring numbers: one
 // line in its real parts and one in its imaginary parts, which are transformed together.
@@ -46,7 +47,7 @@ struct cosine_arguments {
     const STORE *in;
     STORE *out;
     const REAL *twiddles;               // twiddle factors of device/shared_fft.cuh
-    const REAL *cosines;                // c_k for k <= N, then of rows exp(-pi i k / N)
+    const REAL *cosines;                // c_k for k <= N; for rows, exp(-pi i k / N) follow
     long long in_stride, out_stride;    // pairs of numbers between points
     long long in_line[3], out_line[3];  // pairs between lines: innermost loop, then two outer loops
     long long lines;                    // of the innermost loop
@@ -74,7 +75,7 @@ __device__ __forceinline__ value negated(value z) { return {-z.re, -z.im}; }
 // The index in x (type III: in y) of number v[j]; sine transforms negate numbers at odd indices.
 __device__ __forceinline__ int place_of(int j) { return 2 * j < N ? 2 * j : 2 * N - 1 - 2 * j; }
 __device__ __forceinline__ value signed_by(value z, int place) { return COSINE_SINE && place % 2 ? negated(z) : z; }
-// Where number k of the frequencies of a line of n numbers is.
+// The index of frequency k in a line of n numbers: sine transforms reverse the frequencies.
 __device__ __forceinline__ int frequency_place(int k, int n) { return COSINE_SINE ? n - 1 - k : k; }
 
 // Result r of stage 0 is put at slot_of(r), so that a block of a cluster holds the frequencies of
@@ -207,8 +208,8 @@ __device__ __forceinline__ void put_number(const line_work &w, int k, REAL numbe
     w.out[frequency_place(k, 2 * N)] = narrow<STORE>(number);
 }
 __device__ __forceinline__ REAL get_number(const line_work &w, int k) { return widen(w.in[frequency_place(k, 2 * N)]); }
-// From Z[k] and Z[N-k]: V[k] and V[N-k] as in fft_shared, times 2, and so y[k], y[2N-k], y[N-k] and
-// y[N+k], by y[k] = Re a, y[2N-k] = -Im a for a = c_k 2 V[k].
+// Computes 2 V[k] and 2 V[N-k] from Z[k] and Z[N-k], as fft_shared does for real lines. y[k] and
+// -y[2N-k] are the real and the imaginary part of c_k 2 V[k]; 2 V[N-k] gives y[N-k] and y[N+k].
 __device__ __forceinline__ void store_row_frequencies(const line_work &w) {
 #pragma unroll 1
     for (int t = w.t; 2 * t <= P; t += THREADS_X) {

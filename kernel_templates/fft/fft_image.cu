@@ -3,6 +3,8 @@
 //
 //     X[k, l] = sum over n of w256^(k n)  sum over c of w256^(l c)  x[n, c]
 //
+//     w256 = exp(-2 pi i / 256), of inverse transforms its conjugate
+//
 //     n = t + 16 r        block b holds the rows t = LOCAL b .. LOCAL b + LOCAL - 1, with all r
 //
 //     block 0  [rows of t = 0, 1  ]   1. rows: two 16-point DFTs in a warp's registers
@@ -13,9 +15,10 @@
 //                                     3. columns, second half: over t, read from all blocks:
 //                                        k = k1 + 16 k2, stored to memory
 //
-// Shared memory: row (t, r) has 64 chunks of 4 points, first in order (request_row). After step 1
-// the chunk of columns 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, is at 8 G + ((2 j + (q ^ G % 2)) ^
-// swizzle(r)), which avoids bank conflicts and lets step 3 store 64 bytes of a row at once.
+// Shared memory: row (t, r) has 64 chunks of 4 points. Before step 1 they lie as request_row copies
+// them. After step 1 the chunk of columns 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, is at
+// 8 G + ((2 j + (q ^ G % 2)) ^ swizzle(r)), which avoids bank conflicts and lets step 3 store 64
+// bytes of a row at once.
 //
 // Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"

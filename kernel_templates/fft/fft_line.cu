@@ -1,7 +1,10 @@
 // Batched Fourier transforms of lines in registers (Stockham algorithm), each line read once and
 // written once.
 //
-//     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N),   N = R_1 R_2 .. R_s
+//     X[k] = scale * sum over n of  x[n] * w_N^(n k),   N = R_1 R_2 .. R_s
+//
+// w_m = exp(-2 pi i / m). Inverse transforms have the conjugate; they exchange the real and
+// imaginary parts of points before and after a forward transform.
 //
 // T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers
 // between exchanges through shared memory. A stage of radix R does N / R butterflies, thread t
@@ -19,8 +22,9 @@
 // Lines are contiguous (neighbouring threads take neighbouring points) or strided
 // (FFT_LINES_FAST_*: neighbouring threads take neighbouring lines). Launches of a four-step FFT of
 // a long line may use different orders for input and output; threads then change lines at the first
-// exchange. For the four-step FFT, outputs may be multiplied by w_M^(k i), i being the index of the
-// line in the first or second loop over lines: FFT_OUTER 1 or 2.
+// exchange. With FFT_OUTER, outputs are multiplied by the twiddle factors w_M^(k i) of a four-step
+// FFT of M points, where i is the index of the line in the first (FFT_OUTER 1) or second (FFT_OUTER
+// 2) loop over lines.
 //
 // Real lines of 2N numbers are transformed as N complex ones, even numbers as real and odd ones as
 // imaginary parts: FFT_STORE_REAL computes the N + 1 coefficients from Z[k] and Z[N - k];
@@ -77,7 +81,9 @@ using value = complex<REAL>;
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *twiddle;                // all stages but the first: [r - 1][j mod L], or [j mod L]
+    // w_(L R)^(r (j mod L)) of all stages but the first, as [r - 1][j mod L]; of stages with more
+    // than FFT_TABLE factors only those with r = 1
+    const REAL *twiddle;
     const REAL *outer;                  // w_M^i for i < SIZE = 2^FFT_OUTER_LOW, then w_M^(i SIZE)
     const REAL *real;                   // exp(-pi i k / N) for k < T where REGULAR, else for k < N
     long long in_stride, out_stride;    // complex elements between points
@@ -191,7 +197,7 @@ __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index
     }
 }
 
-// Z[N - k] for each of the thread's k in stage S; `edge` stands for Z[N].
+// Z[N - k] for each of the thread's k in stage S. Z[N] is `edge` if HAS_EDGE, else Z[0].
 template <int S, bool HAS_EDGE>
 __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, thread_position at,
                                          stored_point *shared) {

@@ -6,6 +6,9 @@
 //                              sum over n2 of w16^(n2 k2) w256^(n2 k1)
 //                              sum over n1 of w16^(n1 k1) x[256 n1 + 16 n2 + n3]
 //
+//     w_M = exp(-2 pi i / M), of inverse transforms its conjugate; w16, w256, w4096 likewise.
+//     M = 4096 N2 is the number of points of the whole transform.
+//
 //     FFT_OUTER 1: lines are strided; block b has n3 = 2b, 2b + 1 of all 16 lines (columns below:
 //                  lines c), and outputs are multiplied by w_M^(k (16 tile + c))
 //     FFT_OUTER 0: lines are contiguous; block b has two whole lines, l = 0, 1 (columns below: n3)
@@ -18,8 +21,8 @@
 //        16 lines side by side
 //
 // Shared memory: part[l][p], n2 or k2 = 2p and 2p + 1, has 16 rows (n1 or k1) of 8 chunks of 4
-// columns. Chunk h of the first n2, then of the second, is at h (+ 4) ^ swizzle(row) ^ p, which
-// avoids bank conflicts.
+// columns. Chunk h of n2 = 2p is at h ^ swizzle(row) ^ p, and chunk h of n2 = 2p + 1 at (h + 4) ^
+// swizzle(row) ^ p, which avoids bank conflicts.
 //
 // Reads WARPS, BLOCKS, CLUSTER, FFT_OUTER and FFT_INVERSE.
 #include "device/dft16.cuh"
@@ -61,6 +64,7 @@ __device__ __forceinline__ void request_unit(parts part, const unsigned *in, con
     }
 }
 
+// exp(-+ 2 pi i turn / 2^32)
 __device__ __forceinline__ complex<float> root(unsigned turn) { return root_of_unity<FFT_INVERSE>(turn); }
 
 __device__ __forceinline__ void over_n1(const dft16_matrix &f, parts part, const fft_arguments &a, int l, int p, int g,
@@ -88,7 +92,8 @@ __device__ __forceinline__ void over_n2(const dft16_matrix &f, parts part, const
     chunk x[4], result[2][2];
 #pragma unroll
     for (int s = 0; s < 4; s++) x[s] = *at(part, l, 2 * t + s / 2, j + g / 4 * 8, s % 2 * 4 + g % 4);
-    // Columns 8 (t % 2) + 4 e + i: the root of the first column times powers of the root of k12.
+    // Columns 8 (t % 2) + 4 e + i: the twiddle factor of the first column times powers of the ratio
+    // of neighbouring columns. k12 = k1 + 16 k2.
     complex<float> first[2][2], power[2][4];
     const int k1 = j + t / 2 * 8;
 #pragma unroll
@@ -122,7 +127,7 @@ __device__ __forceinline__ void request_third(chunk (&x)[4], parts part, int k1,
     }
 }
 
-// late[k3][c]: w_M^(256 k3 (16 tile + c))
+// The twiddle factors of step 3 with FFT_OUTER, share * w_M^(256 k3 (16 tile + c)), as [k3][c].
 using third_twiddles = complex<float> (*)[LINES + 4];
 
 __device__ __forceinline__ void over_n3(const dft16_matrix &f, const chunk (&x)[4], third_twiddles third_twiddle,

@@ -2,7 +2,7 @@
 // imaginary parts) and the N + 1 coefficients X of the 2N numbers, for transforms that take several
 // launches. With A = Z[k], B = Z*[N-k], w = exp(-pi i k / N):
 //
-//     else             X[k] = (A + B - i w (A - B)) / 2       X[N-k] = (A + B + i w (A - B))* / 2
+//     FFT_STORE_REAL   X[k] = (A + B - i w (A - B)) / 2       X[N-k] = (A + B + i w (A - B))* / 2
 //     FFT_LOAD_REAL    Z[k] = A + B + i w* (A - B)            Z[N-k] = (A + B - i w* (A - B))*
 //                      with A = X[k], B = X*[N-k]
 //
@@ -20,7 +20,8 @@ using value = complex<REAL>;
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *twiddles;  // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for multiples of that
+    // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for the multiples of 2^FFT_OUTER_LOW
+    const REAL *twiddles;
     long long n;
     long long in_line[3], out_line[3];  // complex elements between lines, for each loop
     unsigned tiles, lines, rows;        // blocks per line; lengths of the first and second loop

@@ -105,7 +105,7 @@ __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE 
 }
 
 __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, value *line, int t0, bool active) {
-    const REAL share = REAL(0.5) * (FFT_SCALE ? a.scale : REAL(1));
+    const REAL factor = REAL(0.5) * (FFT_SCALE ? a.scale : REAL(1));
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
@@ -116,8 +116,8 @@ __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, v
             const int k = t + r * P;
             const value z = x[r], w = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
             const value s = z + w, d = minus_i(half_twiddle<line_shape, R>(a.half, t, r) * (z - w));
-            store_pair(out + 2 * (k * a.out_stride), share * (s + d));
-            if (t == 0 || 2 * t != P) store_pair(out + 2 * ((N - k) * a.out_stride), share * conjugate(s - d));
+            store_pair(out + 2 * (k * a.out_stride), factor * (s + d));
+            if (t == 0 || 2 * t != P) store_pair(out + 2 * ((N - k) * a.out_stride), factor * conjugate(s - d));
         }
     }
 }

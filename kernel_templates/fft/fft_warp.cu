@@ -5,15 +5,18 @@
 //     X[R (c + 16 d) + k] = sum over b of w16^(bd) w256^(bc)  sum over a of w16^(ac) y_k[16 a + b]
 //                  y_k[m] = w_N^(k m)  sum over r of  w_R^(k r) x[256 r + m]              N = 256 R
 //
+// w_n = exp(-2 pi i / n); w16 and w256 likewise. Inverse transforms exchange the real and imaginary
+// parts of points before and after.
+//
 // The first product C = F Y has twiddles on its left and data on its right; the second D = C' G has
 // data on its left, so that the accumulators of the first product, times the twiddles w256^(b c),
 // are its operand. Which point an element of a fragment holds is free as long as both operands
 // agree; with g = lane / 4 and t = lane % 4:
 //
-//     F  row g, g + 8  <->  c = 2g, 2g + 1                      k index s <-> a = s
+//     F  row g, g + 8  <->  c = 2g, 2g + 1                      summed index s <-> a = s
 //     Y  column g of tile j  <->  b = 2g + j                    so loads are of 2 points, 8 lanes
 //                                                               in a row
-//     C' k index 2t + i + 8 j  <->  b = 4t + 2 i + j            the columns 2t + i of tile j
+//     C' summed index 2t + i + 8 j  <->  b = 4t + 2 i + j       the columns 2t + i of tile j
 //     D  rows as F's, column 2t + i of tile j  <->  d = 8 j + 2t + i  so stores are of 2 R points,
 //                                                                     8 lanes in a row
 #include "device/fft.cuh"
@@ -118,7 +121,8 @@ __device__ __forceinline__ void merge(unsigned (&x)[R], complex<float> root, com
 struct warp_twiddles {
     matrix_fragment<4> left;
     matrix_fragment<2> right[2];
-    // outer: w_N^m at a = 2t; its ratios to other points are constants
+    // twiddle: w256^(b c), with the scale. outer: w_N^m of the points m = 16 a + b with a = 2t;
+    // its ratios to the factors of other a are constants
     complex<float> twiddle[2][4], outer[2];
 };
 __device__ __forceinline__ void load_twiddles(warp_twiddles &f, const fft_arguments &a, int g, int t) {
@@ -239,13 +243,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_warp(const 
         if (ahead < a.lines) request_line(slots + (slot ? slot - 1 : STAGES - 1) * N, a.in + ahead * a.in_line, lane);
         copy_async_commit();
         slot = slot + 1 < STAGES ? slot + 1 : 0;
-        line_operands of_a;
-        over_r(of_a, x, f);
+        line_operands operands;
+        over_r(operands, x, f);
         unsigned out[2][2][2][R];  // [j][i][c % 2][k]
 #pragma unroll
         for (int k = 0; k < R; k++) {
             unsigned c_re[4], c_im[4];
-            over_a(c_re, c_im, of_a, k, f);
+            over_a(c_re, c_im, operands, k, f);
             over_b(out, c_re, c_im, k, f);
         }
         store_line(a.out + line * a.out_line, out, g, t);

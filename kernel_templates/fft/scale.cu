@@ -1,5 +1,6 @@
-// Copies elements between layouts and types, times a factor: before and after a library's transform
-// that has no scale factor, does not support every layout and type, or overwrites its input.
+// Copies elements between layouts and types, multiplied by a factor. This kernel runs before and
+// after a library's transform that has no scale factor, does not support every layout and type, or
+// overwrites its input.
 //
 //     to = factor * from      for all numbers (2 for a complex element) of a batch of boxes
 //

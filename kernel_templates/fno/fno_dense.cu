@@ -1,15 +1,17 @@
 // Transforms of lines along one axis to the retained modes, or back, as a matrix product with a
 // DFT matrix on tensor cores (dense DFT):
 //
-//     out[line][column] = sum over j of  in[line][j] * table[j][column]   complex: two real numbers
+//     out[line][column] = sum over j of  in[line][j] * table[j][column]
+//
+// All these are real numbers; a complex number is two of them.
 //
 //                  in        out       table
 //     forward      points    modes     scale * real and imaginary parts of exp(-2 pi i k p / N)
 //     back         modes     points    contributions of the parts of a mode to a point; then bias,
 //                                      skip connection and activation
 //
-// For lengths without butterflies, and for few modes of any length: 2 m multiply-adds per point,
-// whatever the factors of the length.
+// For lengths without butterflies, and for few modes of any length: m modes take 2 m multiply-adds
+// for each number of a point, whatever the factors of the length.
 //
 //                  columns 8 8 | 8 8 |  WARPS_N, then the next pass over as many columns
 //     lines 16 | sum sum | ..                         in: DEPTH terms in shared memory, the next

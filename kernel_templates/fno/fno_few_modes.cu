@@ -28,7 +28,7 @@
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED,
 // FNO_CHUNKS_IN, FNO_CHUNKS_OUT, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
 #include "device/fft.cuh"
-#include "fno/ends.cuh"
+#include "fno/line_io.cuh"
 
 constexpr bool ALONE = FEW_SINGLE_CHANNEL != 0, PAIRS = FNO_REAL && !ALONE;
 // WIDTH: points of a butterfly.
@@ -214,7 +214,8 @@ __device__ __forceinline__ void spread_alone(const value *modes, const line_targ
         for (int f = 0; f <= HIGH; f++) {
             value z = {REAL(0), REAL(0)};
             add_rotated(z, modes[f], w, -f);
-            if (f && half_of(f) % R == 0) z = {z.re + z.re, REAL(0)};  // f and -f: same input
+            // f and -f belong to the same input, which is the sum of z and its conjugate.
+            if (f && half_of(f) % R == 0) z = {z.re + z.re, REAL(0)};
             half[half_of(f)] = half[half_of(f)] + (is_conjugate(f) ? conjugate(z) : z);
         }
         real_inputs(half, x);

@@ -15,7 +15,8 @@
 //     x [c'][p] -> FFT -> tile [mode][c'] -- * weight[c][o] -> [mode][o] -> tile [mode][o] -> FFT
 //     ..                                  /                                            -> y [o][p]
 //
-// The parts that are not computed are read or written as modes, contiguous over channels.
+// Without FNO_FORWARD the input is modes, and without FNO_BACK the output is modes. Modes are
+// stored contiguously over channels.
 //
 // Shared memory: | FFT | weights, if they stay (FNO_HELD) | tile of channels, weights of a group;
 // or tile of outputs |
@@ -45,8 +46,8 @@ constexpr int SHARED_VALUES = FFT_SIZE + HELD_VALUES + larger(IN_VALUES + GROUP_
 static_assert(shared_bytes_match(SHARED_VALUES * sizeof(value)),
               "the launcher gives the shared memory that this takes");
 
-// Calls take(mode, channel) for pairs of channels of all modes, shared by all threads; a thread
-// keeps its channels.
+// The threads share the pairs of adjacent channels of all modes, and call take(mode, first channel)
+// for each pair. A thread has the same channels in all its calls.
 template <class TAKE>
 __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
     constexpr int ACROSS = CHANNELS / 2, DOWN = THREADS / ACROSS;
@@ -63,8 +64,8 @@ __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FR
     });
 }
 
-// ---- loads weights of `count` channels from c0 on, zeros past the last channel and output. A
-// thread keeps its outputs; all threads together take whole rows.
+// ---- loads weights of `count` channels from c0 on, zeros past the last channel and output. All
+// threads together load whole rows; a thread has the same outputs in all its rows.
 __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, int count, value *weights) {
     constexpr int EACH = FNO_WEIGHT_PAIRS ? 2 : 1, ACROSS = COLUMNS / EACH;  // in one access
     constexpr int DOWN = THREADS >= ACROSS ? THREADS / ACROSS : 1,
@@ -77,12 +78,12 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
         value *to = weights + c * WEIGHT_PITCH + o;
         const STORE *from = a.weight + 2 * ((c0 + c) * a.weight_in + o * a.weight_out);
         const long long step = 2 * DOWN * a.weight_in;
-        const int there = o < a.outputs ? a.channels - c0 : 0;
+        const int loaded = o < a.outputs ? a.channels - c0 : 0;  // channels that exist, from c0 on
 #pragma unroll 4
         for (; c < count; c += DOWN, to += DOWN * WEIGHT_PITCH, from += step) {
-            if (c < there && FNO_WEIGHT_PAIRS)
+            if (c < loaded && FNO_WEIGHT_PAIRS)
                 copy_async_16(to, from);
-            else if (c < there)
+            else if (c < loaded)
                 copy_value(to, from);
             else
 #pragma unroll
@@ -131,7 +132,8 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     __syncthreads();
 }
 
-// next: the next item of this block, or NULL.
+// next: the next item of this block, or NULL. rest: shared memory behind the FFT and the held
+// weights.
 __device__ __forceinline__ void process_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
                                              FNO_TO *out, long long item, value *rest, value *held,
                                              const line_position &position) {

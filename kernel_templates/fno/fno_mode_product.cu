@@ -3,6 +3,9 @@
 //
 //     out[k][i][l] = scale * sum over j of  left[k][i][j] * right[k][j][l]
 //
+// k: mode, b: batch item, c: input channel, o: output channel, p: point; g: gradient of the layer's
+// output. Z, G and S are spectra: of the input of the pass, of g, and of the result.
+//
 //                      left       right                  out
 //     forward          Z[k][b,c]  weight[c,o,k]          S[k][b,o]
 //     backward to x    Z[k][b,o]  conj weight[c,o,k]     S[k][b,c]
@@ -12,8 +15,9 @@
 //     skip's gradient  x[b][c,p]  conj g[b][p,o]         conj gradient[b][c,o]  (sum over points;
 //                                                                        then over b: fno_sum)
 //
-// Two real points form one complex number: as rows with real weights (FNO_POINTS 1), or as terms of
-// the sum, of which the real part is used (FNO_POINTS 2).
+// FNO_POINTS: the data are real, and two adjacent points form one complex number. 1: the points are
+// rows, and the weights are real. 2: the points are terms of the sum, of which only the real part
+// is used.
 //
 // A block has FNO_TOGETHER modes that are contiguous in memory, so that weights are read by whole
 // sectors; WARPS_M x WARPS_N warps work on each of them. Factors are double-buffered in shared
@@ -59,15 +63,12 @@ __device__ __forceinline__ void take_value(value *to, const FROM *from, bool the
     else
         *to = {REAL(0), REAL(0)};
 }
-// Two real points of a row, of which `points` are left from `from` on.
+// Takes two real points of a row, at `from`. `points`: the row's points from there on.
 template <class FROM>
 __device__ __forceinline__ void take_points(value *to, const FROM *from, int points, bool there) {
     *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
 }
-// Loops over 0 .. FAST * MIDDLE * SLOW - 1, shared by the threads, as three coordinates. All sizes
-// are powers of two, so a coordinate is the sum of a number that depends on the thread and a
-// constant of the iteration.
-struct triple {
+struct triple {  // Coordinates of an index.
     int fast, middle, slow;
 };
 template <int FAST, int MIDDLE>
@@ -76,7 +77,10 @@ __device__ __forceinline__ constexpr triple triple_of(int i) {
 }
 constexpr bool is_power(int n) { return (n & (n - 1)) == 0; }
 static_assert(is_power(THREADS) && is_power(MODE_ROWS) && is_power(COLUMNS) && is_power(FNO_TOGETHER),
-              "turns and threads share no bits");
+              "coordinates of threads and of iterations share no bits");
+// The threads share the indices 0 .. FAST * MIDDLE * SLOW - 1, and call take(mine, iteration) for
+// each. All sizes are powers of two, so that the coordinates of the index are the sums of `mine`,
+// which depends on the thread, and of `iteration`, which is a constant of the unrolled loop.
 template <int FAST, int MIDDLE, int SLOW, class TAKE>
 __device__ __forceinline__ void for_each_index(const TAKE &take) {
     constexpr int ALL = FAST * MIDDLE * SLOW;
@@ -91,15 +95,15 @@ __device__ __forceinline__ void load_left(const modes_arguments &a, const corner
     constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
     for_each_index<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &iteration) {
         const int row = FNO_ROWS_FAST ? mine.fast : mine.middle, term = FNO_ROWS_FAST ? mine.middle : mine.fast;
-        const int rows = FNO_ROWS_FAST ? iteration.fast : iteration.middle,
-                  terms = FNO_ROWS_FAST ? iteration.middle : iteration.fast;
-        const int q = mine.slow + iteration.slow, r = row + rows, j = term + terms;
+        const int row_step = FNO_ROWS_FAST ? iteration.fast : iteration.middle,
+                  term_step = FNO_ROWS_FAST ? iteration.middle : iteration.fast;
+        const int q = mine.slow + iteration.slow, r = row + row_step, j = term + term_step;
         const bool there = at.mode + q < a.modes && at.row + r < a.rows && j0 + j < a.terms;
         value *const to = left + q * LEFT_VALUES + tile_index(tile_pitch(DEPTH), r, j);
         const FNO_FROM *const first = a.left + NUMBERS * ((at.mode + mine.slow) * a.left_mode +
                                                           (at.row + row) * a.left_row + (j0 + term) * a.left_term);
         const FNO_FROM *const from =
-            first + NUMBERS * (iteration.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
+            first + NUMBERS * (iteration.slow * a.left_mode + row_step * a.left_row + term_step * a.left_term);
         if (FNO_POINTS)
             take_points(to, from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j), there);
         else

@@ -38,7 +38,7 @@ template <class T>
 struct item_iterator {
     T *at;
     int inner;
-    // Distance to the next item; after the inner loop, to the next outer one
+    // Distance to the next item of the inner loop; additional distance at the end of that loop
     long long along, back;
     __device__ __forceinline__ item_iterator(const line_arguments &a, T *first, long long item, long long outer_step,
                                              long long inner_step)

@@ -5,16 +5,17 @@
 //
 // WARPS_M x WARPS_N warps share modes and outputs. A warp has TILES_M x TILES_N products of 16
 // modes, 8 outputs and 8 channels, each of four real products. Fragments are those of
-// device/fragment.cuh: lane (g, t) has channels 2t and 2t+1 of modes g and g + 8, one chunk of the
-// tile each, and of output g.
+// device/fragment.cuh. Lane (g, t) holds channels 2t and 2t+1: those of modes g and g + 8 (a chunk
+// of the tile for each mode), and those of output g.
 //
 //                 outputs  8 8 | 8 8 | ..       WARPS_N
 //          modes 16 | sum sum | ..
 //                16 | sum sum | ..   <- a warp: TILES_M x TILES_N
 //                WARPS_M
 //
-// FNO_PARTS 2 gives full f32 precision by three products of parts, each summed from zero before it
-// is added.
+// FNO_PARTS 2 gives full f32 precision: factors are split into two parts, and a product is the sum
+// of three products of parts. This sum starts from zero for every 8 channels and is then added to
+// the total (needs_separate_sums in device/fragment.cuh).
 //
 // Reads REAL, FNO_FACTOR, FNO_PARTS, FNO_CONJUGATE, WARPS_M, WARPS_N, TILES_M, TILES_N.
 #pragma once
@@ -68,8 +69,8 @@ __device__ __forceinline__ complex_factor make_left(chunk c) {
     return {left_operand<factor>(c.of[0].re, c.of[1].re), left_operand<factor>(c.of[0].im, c.of[1].im)};
 }
 
-// One row of tiles, 16 modes: TILES_N complex products, enough real ones to hide the latency of
-// each.
+// The products of one row of tiles (16 modes). The sums of the TILES_N tiles are independent, which
+// hides the latency of the products.
 __device__ __forceinline__ void multiply_row(REAL (&sum)[TILES_N][2][4], const complex_factor &upper,
                                              const complex_factor &lower, const complex_factor (&right)[TILES_N]) {
     const factor top[3][1] = {{upper.re}, {upper.im}, {negated(upper.im)}};

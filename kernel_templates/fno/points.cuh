@@ -2,7 +2,7 @@
 //
 // Reads FNO_*, and what fno/lines.cuh reads.
 #pragma once
-#include "fno/ends.cuh"
+#include "fno/line_io.cuh"
 #include "fno/lines.cuh"
 
 // Barrier of all threads of a line. If a line needs only one warp, the barrier is of that warp, so

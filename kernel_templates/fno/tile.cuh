@@ -24,8 +24,8 @@ constexpr int PER = FNO_REAL ? 2 : 1;  // channels per line
 
 constexpr int tile_pitch(int channels) { return round_up(channels, 16); }
 __device__ __forceinline__ int tile_index(int pitch, int mode, int channel) {
-    const int turn = (mode & 1) << 2 | (mode & 2);
-    return mode * pitch + 2 * (channel / 2 ^ turn) + channel % 2;
+    const int swizzle = (mode & 1) << 2 | (mode & 2);
+    return mode * pitch + 2 * (channel / 2 ^ swizzle) + channel % 2;
 }
 struct alignas(16) chunk {  // loaded and stored in one access
     value of[2];

@@ -5,7 +5,7 @@
 //
 //     Lines have `length` numbers. Lines of `from` are `pitch` numbers apart (an in-place C2R
 //     transform leaves room for the half spectrum); `add` and `to` are dense. A channel has `lines`
-//     lines; the order is line, channel, batch.
+//     lines; lines are fastest, then channels, then batch items.
 //
 // 64 threads work on a line; the kernel is bound by memory bandwidth. `to` may be `from` or `add`.
 // Reads SCALE_FROM, SCALE_TO, REAL, LAYER_PARTS (numbers per element), LAYER_ADD, LAYER_BIAS,

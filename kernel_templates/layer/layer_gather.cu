@@ -1,7 +1,8 @@
 // Gathers the retained modes of a layer's spectra into one matrix per mode, the operands of a
 // batched matrix product.
 //
-//     to[m][r] = c(m) * from[r][index of mode m]         r: a channel of a batch item
+//     to[m][r] = c(m) * from[r][index of mode m]         r: a row, the spectrum of one channel of
+//                                                        one batch item
 //                                                        LAYER_CONJUGATE: conjugated
 //
 //     from  row r0 |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|
@@ -11,8 +12,8 @@
 // block keeps its modes for all its tiles and computes their indices once.
 //
 // c(m) is 1; with LAYER_DOUBLED it is 2 for frequencies of the half spectrum whose mirror image is
-// not stored. Weights [pairs][modes] are gathered likewise: all their modes are retained. Reads
-// SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
+// not stored. Weights [channel pairs][modes] are gathered by the same kernel, with all modes
+// retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
 #include "device/launch_checks.cuh"
 #include "layer/modes.cuh"
@@ -37,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_
     const int mode0 = static_cast<int>(blockIdx.x - first * a.column_tiles) * SIDE, mode = mode0 + threadIdx.x;
     const bool kept = mode < a.axes.kept;
     const int index = kept ? index_of(a.axes, mode) : 0;
-    const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, index % a.axes.length) ? 2 : 1;
+    const REAL factor = LAYER_DOUBLED && !is_self_conjugate(a.axes, index % a.axes.length) ? 2 : 1;
     for (long long i = first; i < a.row_tiles; i += tile_stride) {
         const long long row0 = i * SIDE, row = row0 + threadIdx.x;
 #pragma unroll

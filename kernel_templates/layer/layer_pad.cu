@@ -1,4 +1,4 @@
-// Zero-pads spectra whose first modes a product has written in place.
+// Zero-pads spectra whose first `kept` frequencies a product has written in place.
 //
 //     row of `length` complex numbers   |<- kept ->| 0 0 0 0 0 |
 //
@@ -13,7 +13,7 @@ constexpr int THREADS = WIDE * ROWS_AT_ONCE;
 
 struct pad_arguments {
     STORE *data;
-    long long rows, length, kept, n;
+    long long rows, length, kept, n;  // n: points of the line that the C2R transform gives
 };
 static_assert(layout_matches(sizeof(pad_arguments)), "the arguments match the launcher's struct");
 

@@ -28,7 +28,7 @@ static_assert(layout_matches(sizeof(scatter_arguments)), "the arguments match th
 // The modes from which a frequency's value is computed (-1: none), and whether it is their average.
 struct source {
     int here, opposite;
-    bool alone;
+    bool averaged;
 };
 
 __device__ __forceinline__ source source_of(const layer_axes &axes, int index) {
@@ -36,7 +36,7 @@ __device__ __forceinline__ source source_of(const layer_axes &axes, int index) {
     const int line = index / axes.length, x = index - line * axes.length, z = line / axes.n[1],
               y = line - z * axes.n[1];
     const int here = mode_at(axes, z, y, x);
-    if (!LAYER_HALF || !stands_alone(axes, x)) return {here, -1, false};
+    if (!LAYER_HALF || !is_self_conjugate(axes, x)) return {here, -1, false};
     return {here, mode_at(axes, z ? axes.n[0] - z : 0, y ? axes.n[1] - y : 0, x), true};
 }
 
@@ -47,7 +47,7 @@ __device__ __forceinline__ complex<REAL> mode_of(const scatter_arguments &a, int
 
 __device__ __forceinline__ complex<REAL> value_of(const scatter_arguments &a, const source &s, long long row) {
     const complex<REAL> z = mode_of(a, s.here, row);
-    return s.alone ? REAL(0.5) * (z + conjugate(mode_of(a, s.opposite, row))) : z;
+    return s.averaged ? REAL(0.5) * (z + conjugate(mode_of(a, s.opposite, row))) : z;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_scatter(const __grid_constant__ scatter_arguments a) {

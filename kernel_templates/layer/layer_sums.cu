@@ -1,4 +1,5 @@
-// Sums over a batch: of partial products, and of frequency 0 for the gradient of the bias.
+// Sums over a batch: of partial products, and of frequency 0 for the gradient of the bias. The
+// output is a matrix with `width` columns; element (i, o) has LAYER_PARTS numbers p.
 //
 //     to[(i * width + o) * LAYER_PARTS + p] =
 //         sum over s < count of  from[s * stride + i * step_i + o * step_o + p]

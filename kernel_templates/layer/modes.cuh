@@ -10,7 +10,7 @@
 struct layer_axes {
     int n[3], modes[3], first[3];  // axes z, y, x
     int length;                    // frequencies along x: n[2], or n[2] / 2 + 1 (half spectrum)
-    int spectrum, kept;            // frequencies and retained modes of a row
+    int spectrum, kept;            // frequencies and retained modes of all axes together
 };
 
 __device__ __forceinline__ int index_along(const layer_axes &a, int axis, int mode) {
@@ -32,6 +32,6 @@ __device__ __forceinline__ int mode_at(const layer_axes &a, int z, int y, int x)
     const int i = mode_along(a, 0, z), j = mode_along(a, 1, y), k = mode_along(a, 2, x);
     return i < 0 || j < 0 || k < 0 ? -1 : (i * a.modes[1] + j) * a.modes[2] + k;
 }
-// Whether index x of the last axis of a half spectrum represents only one frequency (0 and n/2),
-// not -x too.
-__device__ __forceinline__ bool stands_alone(const layer_axes &a, int x) { return x == 0 || 2 * x == a.n[2]; }
+// Whether frequency x of the last axis equals its negative (0 and n/2). All others represent -x,
+// too, in a half spectrum.
+__device__ __forceinline__ bool is_self_conjugate(const layer_axes &a, int x) { return x == 0 || 2 * x == a.n[2]; }

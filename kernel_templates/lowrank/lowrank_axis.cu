@@ -6,23 +6,24 @@
 // Points past a side are read through the folded index. A warp owns 16 lines q and marches along p,
 // 16 points at a time; it shares only the band with other warps:
 //
-//     p ->    8 points   8 points        16 lines, 8 outputs a tile
-//     line 0  |  2s    |  2s+1  |        sum[e] is tile 2s+1-e:
+//     p ->    8 points   8 points        stage s: blocks X(2s) and X(2s+1) of 16 lines
+//     line 0  |  2s    |  2s+1  |        sum[e]: tile 2s+1-e, 8 outputs of 16 lines:
 //      ..     |        |        |        sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
 //     line 15 |        |        |
 //
-// The sums of tiles 2s+1-SEEN and 2s-SEEN+2 are then complete, and all others move up by two. So
-// every point is read once, whatever the reach of the taps. Points arrive in shared memory 16 x 16
-// at a time, STAGES - 1 stages ahead, in memory order: a row of a stage is a line along x
-// (ALONG_X), otherwise 16 adjacent lines. The last pass of a step keeps points frozen by a fixed
-// side (FROZEN). Types and their parts: device/fragment.cuh.
+// where band(k) is block k of the band (device/band.cuh). The sums of tiles 2s+1-SEEN and 2s+2-SEEN
+// are then complete, and all others move up by two. So every point is read once, whatever the reach
+// of the taps. Points arrive in shared memory 16 x 16 at a time, STAGES - 1 stages ahead, in memory
+// order: if ALONG_X, a row of a stage is 16 points of a line, otherwise one point of each of the 16
+// lines. The last pass of a step keeps points frozen by a fixed side (FROZEN). Types and their
+// parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "params.cuh"
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
-// Points before the first output.
+// Points from the first one that is read to the first output.
 constexpr int LEAD = ALONG_X ? round_up(AXIS_LOW, SLOT < 4 ? 4 : SLOT) : AXIS_LOW;
 // Blocks of 8 that a tile depends on.
 constexpr int SEEN = (8 + LEAD + AXIS_HIGH + 7) / 8;
@@ -55,7 +56,8 @@ using data_operand = operand<STORE, DATA_PARTS>;
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 
-// A warp's work: its first output and line, and the addresses of those and of their plane.
+// A warp's work: its first output p0, its first line q0, its index along the third axis (`other`),
+// and where the plane of this index begins in each grid.
 struct warp_segment {
     long long p0, q0, other;
     const STORE *in;
@@ -120,9 +122,9 @@ __device__ __forceinline__ void store_tile(const axis_arguments &a, const warp_s
     }
 }
 
-// Adds to tiles 2s+1-e for e = first to first + GROUP - 1: two blocks of points, each times its
-// block of the band. `middle`: centre values of the blocks, for lines g and g + 8; `sums`: of this
-// lane's columns of the band.
+// Adds to tiles 2s+1-e, for e = first to first + GROUP - 1, the products of the two blocks of
+// points and their blocks of the band. `middle`: middle values of the two blocks, for lines g
+// and g + 8; `sums`: the values of fill_sums, from this lane's first output on.
 template <class BAND>
 __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, const data_operand (&top)[2],
                                           const data_operand (&bottom)[2], const REAL (&middle)[2][2],
@@ -160,7 +162,8 @@ __device__ __forceinline__ void add_group(REAL (&sum)[SEEN + 1][4], int first, c
         }
 }
 
-// Computes all outputs of one segment. `ring`: the warp's stages; `sums`: of the band's blocks.
+// Computes all outputs of one segment. `ring`: the warp's stages; `sums`: the values of fill_sums;
+// block(k): this lane's part of block k of the band.
 template <class BAND>
 __device__ __forceinline__ void compute_segment(const axis_arguments &a, const warp_segment &w, STORE *ring,
                                                 const float *sums, const BAND &block) {
@@ -190,11 +193,11 @@ __device__ __forceinline__ void compute_segment(const axis_arguments &a, const w
             const STORE *const upper = mine + g * LINE + 8 * h * POINT, *const lower = upper + 8 * LINE;
             if (SEPARATE_SUMS) middle[h][0] = widen(upper[MIDDLE * POINT]), middle[h][1] = widen(lower[MIDDLE * POINT]);
             if (ALONG_X) {
-                load_less(top[h], upper + 2 * t, middle[h][0]);
-                load_less(bottom[h], lower + 2 * t, middle[h][1]);
+                load_difference(top[h], upper + 2 * t, middle[h][0]);
+                load_difference(bottom[h], lower + 2 * t, middle[h][1]);
             } else {
-                load_less(top[h], upper + 2 * t * PITCH, upper + (2 * t + 1) * PITCH, middle[h][0]);
-                load_less(bottom[h], lower + 2 * t * PITCH, lower + (2 * t + 1) * PITCH, middle[h][1]);
+                load_difference(top[h], upper + 2 * t * PITCH, upper + (2 * t + 1) * PITCH, middle[h][0]);
+                load_difference(bottom[h], lower + 2 * t * PITCH, lower + (2 * t + 1) * PITCH, middle[h][1]);
             }
         }
         // Skips tiles before the first output or past the last.

@@ -14,14 +14,16 @@
 //        ..
 //     segment 15   |          |          |
 //
-//     out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)     S: SEGMENT, n: the segment
+//     out(x + i + S n) = sum over c of  in(x - LEAD + c + S n) * band(i, c)     S: SEGMENT,
+//                                                                               n: the segment
 //
-// Eight points j, an octet, of each of the 16 segments form one left factor (16 x 8); once loaded,
-// it is multiplied for all tiles that depend on it. The band stays in registers. Types and their
-// parts: device/fragment.cuh. An octet takes 1/2 (f64), 1/4 or 1/8 (f16) of a 128-byte line;
-// place() puts those of 2, 4 or 8 neighbouring segments at different offsets within a line, which
-// avoids bank conflicts. A PAIRED tile has 16 outputs, from two products: columns 2t, 2t+1 of the
-// first are outputs 4t, 4t+1, those of the second 4t+2, 4t+3. A lane stores the four at once.
+// Eight adjacent points of a segment are an octet. The octets at the same position of the 16
+// segments form one left factor (16 x 8), which is loaded once and multiplied for all tiles that
+// depend on it. The band (device/band.cuh) stays in registers. Types and their parts:
+// device/fragment.cuh. An octet takes 1/2 (f64), 1/4 (f32) or 1/8 (f16) of a 128-byte line; place()
+// puts those of 2, 4 or 8 neighbouring segments at different offsets within a line, which avoids
+// bank conflicts. A PAIRED tile has 16 outputs, from two products: columns 2t, 2t+1 of the first
+// are outputs 4t, 4t+1, those of the second 4t+2, 4t+3. A lane stores the four at once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/launch_checks.cuh"
@@ -41,7 +43,9 @@ constexpr int SEEN = SEGMENT_TILES - OCTETS_OUT + OCTETS_IN;
 constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                   // outputs of a chunk
 constexpr int INPUTS = OUTPUTS + 8 * (OCTETS_IN - OCTETS_OUT);  // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);               // padded to whole memory lines
-constexpr int TURN = 2, GROUP = 4;  // octets loaded at once; tiles, whose products are independent
+constexpr int OCTETS_LOADED = 2;                                // octets loaded at once
+// Tiles whose products alternate, so that no product waits for the previous one.
+constexpr int GROUP = 4;
 constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
 static_assert(OCTETS_OUT % STEP == 0, "products of 16 points need tiles of 16");
@@ -75,7 +79,8 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
     copy_async_commit();
 }
 
-// Reads the band's octets; of PAIRED tiles, for either half.
+// Reads the octets of the band into registers. The two halves of a PAIRED tile have different
+// outputs, so each half has a band of its own.
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 __device__ __forceinline__ void read_band(band_operand (&held)[OCTETS_OUT][OCTETS_IN], const band_entry *band, int g,
@@ -89,18 +94,18 @@ __device__ __forceinline__ void read_band(band_operand (&held)[OCTETS_OUT][OCTET
         }
 }
 
-// Multiplies octets `octet` to octet + TURN - 1 by the band for tiles `first` to first + GROUP - 1.
-// `middle`: centre values of the octets, for rows g and g + 8; `sums`: of this lane's columns of
-// the band.
+// Multiplies octets `octet` to octet + OCTETS_LOADED - 1 by the band for tiles `first` to first +
+// GROUP - 1. `middle`: the middle point of each octet, in segments g and g + 8. `sums`: the values
+// of fill_sums, from this lane's first output (column) on.
 __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int octet,
-                                             const operand<STORE, DATA_PARTS> (&in)[TURN][2],
-                                             const REAL (&middle)[TURN][2], const float *sums,
+                                             const operand<STORE, DATA_PARTS> (&in)[OCTETS_LOADED][2],
+                                             const REAL (&middle)[OCTETS_LOADED][2], const float *sums,
                                              const band_operand (&held)[OCTETS_OUT][OCTETS_IN]) {
     REAL separate[GROUP][4] = {};
 #pragma unroll
     for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
 #pragma unroll
-        for (int s = 0; s < TURN; s += STEP)
+        for (int s = 0; s < OCTETS_LOADED; s += STEP)
 #pragma unroll
             for (int i = 0; i < GROUP; i++) {
                 const int half = (first + i) % OCTETS_OUT, k = octet + s - (first + i - half);
@@ -116,7 +121,7 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
         for (int i = 0; i < GROUP; i++) {
             add_tile(sum[first + i], separate[i]);
 #pragma unroll
-            for (int s = 0; s < TURN; s++) {
+            for (int s = 0; s < OCTETS_LOADED; s++) {
                 const int k = octet + s - (first + i);  // tiles of f32 are one octet wide
                 if (k < 0 || k >= OCTETS_IN) continue;
                 const float even = sums[8 * k], odd = sums[8 * k + 1], weights[4] = {even, odd, even, odd};
@@ -146,19 +151,19 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     REAL sum[SEGMENT_TILES][4] = {};
 #pragma unroll
-    for (int octet = 0; octet < SEEN; octet += TURN) {
-        operand<STORE, DATA_PARTS> in[TURN][2];
-        REAL middle[TURN][2] = {};
+    for (int octet = 0; octet < SEEN; octet += OCTETS_LOADED) {
+        operand<STORE, DATA_PARTS> in[OCTETS_LOADED][2];
+        REAL middle[OCTETS_LOADED][2] = {};
 #pragma unroll
-        for (int s = 0; s < TURN && octet + s < SEEN; s++)
+        for (int s = 0; s < OCTETS_LOADED && octet + s < SEEN; s++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (octet + s));
                 if (SEPARATE_SUMS) middle[s][h] = widen(from[MIDDLE]);
-                load_less(in[s][h], from + 2 * t, middle[s][h]);
+                load_difference(in[s][h], from + 2 * t, middle[s][h]);
             }
 #pragma unroll
         for (int n = 0; n < SEGMENT_TILES; n += GROUP)
-            if (octet + TURN > n && octet < n + GROUP + OCTETS_IN)
+            if (octet + OCTETS_LOADED > n && octet < n + GROUP + OCTETS_IN)
                 add_products(sum, n, octet, in, middle, sums + 2 * t, held);
     }
     STORE *const out = a.out + chunk / a.chunks * a.out_batch;

@@ -6,9 +6,9 @@
 //     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)   products
 //
 // In the sums x is fixed, so a lane needs its own column only; the products have banded Toeplitz
-// matrices V_q of the weights. A term without a reach along x adds T_q directly. Along y the middle
-// weight is 1 where possible. Of every 4 columns, a lane (g = lane / 4, t = lane % 4) holds two
-// rows of column t:
+// matrices V_q of the weights. A term without a reach along x adds T_q directly. Terms are scaled
+// so that the middle weight along y is 1, where possible (TERM_UNIT). Of every 4 columns, lane
+// 4 g + t holds two rows of column t:
 //
 //              x ->    t=0 1 2 3 | 0 1 2 3 |
 //     g = 0    row 0     . . . . | . . . . |
@@ -34,11 +34,12 @@
 #include "lowrank/plane_march.cuh"
 #include "params.cuh"
 
-// The first column read, before the first output.
+// Columns from the first one that is read to the first output.
 constexpr int LEAD = round_up(X_LOW, 4);
-// Blocks of 8 columns that the window of 8 columns touches.
+// Blocks of 8 columns that a tile of 8 columns depends on.
 constexpr int BLOCKS_X = (LEAD + X_HIGH + 7) / 8 + 1;
 constexpr int LINES = 16 * WARPS + Y_LOW + Y_HIGH;
+// GROUP: elements of two rows and their padding in a stage.
 constexpr int GROUP = 2 * 16 + 4, STAGE = (LINES + 1) / 2 * GROUP;
 // 14 zeros before and after, so that every 4 x 8 block of the band can be read
 constexpr int BAND = X_LOW + X_HIGH + 1 + 2 * 14;
@@ -72,8 +73,8 @@ __device__ __forceinline__ double sum_rows(const mixed_arguments &a, const lane_
     return sum;
 }
 
-// Adds all terms of columns 4M to 4M + 3 of a stage; sums[j] is the tile whose first column is 8 (j
-// - BLOCKS_X + 1) after the stage's, less LEAD.
+// Adds all terms of columns 4M to 4M + 3 of a stage; sums[j] is the tile that begins
+// LEAD + 8 (j - BLOCKS_X + 1) columns after the stage.
 template <int M>
 __device__ __forceinline__ void add_columns(double (&sums)[BLOCKS_X + 1][4], const mixed_arguments &a,
                                             const lane_rows &in, const double (&band)[TERMS][BANDS]) {
@@ -126,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     }
     __syncthreads();
     double band[TERMS][BANDS];
-    const int column = t - g / 2 - g % 2 * 4;  // column of the window less that of the sum
+    const int column = t - g / 2 - g % 2 * 4;  // column of the input minus column of the output
     unroll<0, TERMS>([&](auto q) {
         unroll<0, BANDS>([&](auto block) {
             if (meets(q, block + FIRST_BAND)) band[q][block] = bands[q][14 + X_LOW + 4 * (block + FIRST_BAND) + column];
@@ -147,8 +148,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     // Rows of this lane in the grid.
     const int rows = static_cast<int>(a.at.ny - y < 2 ? a.at.ny - y : 2);
     double *to = b.out + y * a.at.out_y + b.x0 + t - 8 * (BLOCKS_X - 1);
-    int left = static_cast<int>(b.columns) + 8 * (BLOCKS_X - 1) - t,
-        slot = 0;  // columns from `to` to the end of the segment
+    // left: columns from `to` to the end of the segment.
+    int left = static_cast<int>(b.columns) + 8 * (BLOCKS_X - 1) - t, slot = 0;
 #pragma unroll 1
     for (int s = 0; s < steps; s++, to += 16, left -= 16) {
         copy_async_wait<STAGES - 2>();

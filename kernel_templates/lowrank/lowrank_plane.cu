@@ -12,15 +12,15 @@
 //     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, d < BLOCKS_X
 //     ...
 //
-// So every column is read once from shared memory for all terms, T_q stays in registers, and the
-// only state between columns are BLOCKS_X + 1 partial sums. Columns arrive in shared memory 16 at a
-// time, STAGES - 1 stages ahead:
+// So every column is read once from shared memory for all terms, T_q stays in registers, and only
+// BLOCKS_X + 1 partial sums are kept from columns to columns. Columns arrive in shared memory 16 at
+// a time, STAGES - 1 stages ahead:
 //
 //     stage:   row 0   | 16 columns | unused |
 //              row 1   | ...
 //
-// 16 bytes of a row are unused, so that rows 2t apart are in different banks. Types and their
-// parts: device/fragment.cuh.
+// 16 bytes of a row are unused, so that rows 2t, t = 0 .. 3, are in different banks. Types and
+// their parts: device/fragment.cuh.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/launch_checks.cuh"
@@ -30,7 +30,7 @@
 
 constexpr int STEP = tensor<STORE>::STEP;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
-// The first column read, before the first output.
+// Columns from the first one that is read to the first output.
 constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);
 // Blocks of 8 rows that a tile depends on.
 constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);
@@ -55,7 +55,7 @@ using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct term_bands {
     band_operand y[BLOCKS_Y], x[BLOCKS_X], zero;
-    // The part of block k for rows 8 and above of a tile: the previous block; zero for the first.
+    // The part of block k for rows 8 to 15 of a tile equals block k - 1; for block 0 it is zero.
     __device__ __forceinline__ const band_operand &before(int k) const { return k ? y[k ? k - 1 : 0] : zero; }
 };
 __device__ __forceinline__ void read_bands(term_bands &to, const band_entry *bands, int g, int t) {
@@ -67,8 +67,8 @@ __device__ __forceinline__ void read_bands(term_bands &to, const band_entry *ban
     for (int d = 0; d < BLOCKS_X; d++) to.x[d] = band_pair(bands + BAND_Y + BAND_PAD + 8 * d + 2 * t - g);
 }
 
-// T_q of the two blocks of columns: U_q times their blocks. `middle`: centre values for column 2t;
-// `sums`: of row g of U_q's blocks.
+// T_q of two blocks of columns: U_q times these blocks. `middle`: the row in the middle of the
+// first block of rows, from column 2t on; `sums`: the values of fill_sums for U_q, from row g on.
 __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_operand (&in)[2][BLOCKS_Y],
                                               const STORE *middle, const float *sums, const term_bands &bands) {
     REAL sum[2][CHAINS][4] = {};
@@ -109,8 +109,8 @@ __device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_ope
         for (int e = 0; e < 4; e++) rows[h][e] = CHAINS > 1 ? sum[h][0][e] + sum[h][CHAINS - 1][e] : sum[h][0][e];
 }
 
-// T_q V_q: sum[e] accumulates output column j + 1 - e, from block e - 1 of the band for column j,
-// and e for column j + 1.
+// Adds T_q V_q for blocks j and j + 1 of T_q's columns. sum[e] accumulates block j + 1 - e of the
+// outputs: block e - 1 of the band multiplies block j of T_q, and block e multiplies block j + 1.
 __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&top)[2],
                                                  const data_operand (&bottom)[2], const term_bands &bands) {
 #pragma unroll
@@ -129,7 +129,8 @@ __device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X 
         }
 }
 
-// Adds one term of the two columns j and j + 1. Dependent products alternate with independent ones.
+// Adds one term of blocks j and j + 1 of the columns. Products that depend on each other alternate
+// with others.
 __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
                                          const STORE *middle, const float *sums, const term_bands &bands, int g,
                                          int t) {
@@ -140,7 +141,7 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
     for (int h = 0; h < 2; h++) {
         if (SEPARATE_SUMS)
 #pragma unroll
-            for (int e = 0; e < 4; e++) {  // the row's sum comes from the lane that has it
+            for (int e = 0; e < 4; e++) {  // the lane that has the row's middle column sends it
                 if (e % 2 == 0) middles[h][e] = __shfl_sync(0xffffffffu, rows[h][e], 4 * g + MIDDLE / 2);
                 if (e % 2) middles[h][e] = middles[h][e - 1];
                 rows[h][e] -= middles[h][e];
@@ -241,8 +242,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         for (int k = 0; k < BLOCKS_Y; k++)
             for (int h = 0; h < 2; h++) {
                 const STORE *const from = mine + 8 * k * PITCH + 8 * h;
-                load_less(in[h][k], from, from + PITCH,
-                          SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
+                load_difference(in[h][k], from, from + PITCH,
+                                SEPARATE_SUMS ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
             }
         if (HELD) {
 #pragma unroll

@@ -7,29 +7,29 @@
 // A block marches along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and
 // V_r (along y),
 //
-//     T_l = U_l X^T                          STEPS products of 16 x 8 x K_SLICE for 8 rows;
+//     T_l = U_l X^T                          K_SLICES_ROW products of 16 x 8 x K_SLICE for 8 rows;
 //                                            x factor 0 may be the identity
 //     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r
 //                                            about (8 + reach) / K_SLICE products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
-// so a plane contributes to all its outputs at once, and the only state between planes is a queue
-// of partial sums. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
+// so a plane contributes to all its outputs at once, and only a queue of partial sums is kept from
+// plane to plane. A warp owns 16 columns (the rows of its fragments) and TILES tiles of 8 rows:
 //
 //              x ->  16 columns
-//     y   rows of T  | block 0 |  starts LEAD before
+//     y   rows of T  | block 0 |  begins LEAD_Y (LEAD_PLAIN) rows before tile 0
 //     |   tile 0     | block 1 |
 //     v   tile 1     | block 2 |
 //
-// K_SLICE is the k-slice of a product. f64, K_SLICE 4: half 0 of a fragment's registers holds rows
-// 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
-// product. Other types, K_SLICE 8: all rows belong to one product.
+// K_SLICE is the depth of a product (device/k_slice.cuh). f64, K_SLICE 4: half 0 of a fragment's
+// registers holds rows 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly
+// the left factor of one product. Other types, K_SLICE 8: all 8 rows belong to one product.
 //
-// If V_r has a single weight, in its middle, no product is needed: T's own registers are added. T's
-// blocks then begin a multiple of K_SLICE rows before the tile; if that is an odd multiple of 4,
-// the halves are exchanged (SWAPPED). Planes arrive in shared memory with their margins, STAGES - 1
-// ahead; rows are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh;
-// constants: lowrank/volume_constants.cuh.
+// If V_r has only its middle weight, no product is needed: T's own registers are added to the sums.
+// LEAD_Y is then a multiple of K_SLICE, so that halves of T's blocks are halves of tiles; if LEAD_Y
+// is an odd multiple of 4, half 0 of a block is half 1 of a tile (SWAPPED). Planes are copied to
+// shared memory with their margins, STAGES - 1 planes ahead; their rows are PITCH elements apart.
+// Types and their parts: device/fragment.cuh; constants: lowrank/volume_constants.cuh.
 //
 // Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED,
 // Z_LOW .. X_HIGH (of the fused taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING,
@@ -40,7 +40,7 @@
 constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 constexpr int PASSES = passes(BAND_PARTS, DATA_PARTS);
 // Independent accumulators of T's products.
-constexpr int CHAINS = SEPARATE_SUMS ? STEPS : K_SLICE == 8 ? 2 : 1;
+constexpr int CHAINS = SEPARATE_SUMS ? K_SLICES_ROW : K_SLICE == 8 ? 2 : 1;
 using data_slice = k_slice<STORE, DATA_PARTS>::operand;
 using band_slice = k_slice<STORE, BAND_PARTS>::operand;
 
@@ -59,30 +59,31 @@ static_assert(layout_matches(sizeof(volume_arguments), sizeof(volume_arguments::
                                                            sizeof(volume_arguments::u) + sizeof(volume_arguments::v)),
               "the launcher's mirrored struct of the arguments");
 
-// Position of 8 rows along y in a fragment: register `half` of lane t. A warp's loads of rows have
-// no bank conflicts, nor have those of single elements, except two-way conflicts in f32.
+// The row, of a block of 8 along y, that register `half` of lane t holds: row_of in a block of T,
+// row_out in a tile of outputs. With these orders a warp's loads have no bank conflicts, except
+// two-way conflicts in f32 when it loads single elements.
 __device__ __forceinline__ int row_of(int half, int t) { return K_SLICE == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
-// The bands, and the operands that a lane has from them: permanently those of all x factors (HELD),
-// or only those of the current x factor.
+// The bands in shared memory, and a lane's operands, which are loaded from them: once for all x
+// factors (HELD), or for each x factor before it is used.
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct bands {
     band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
 };
 struct lane_bands {
-    band_slice u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
+    band_slice u[BANDS][K_SLICES_ROW], v[CORE_TERMS][LAST + 1];
 };
-// Loads the operands of x factor l and of its terms. UNIFORM: loads the n-th x factor and term in
-// place of the first.
+// Loads the operands of x factor l and of its terms. If UNIFORM, one loop runs over all x factors:
+// l is 0, and the operands of x factor n and term n are loaded.
 __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l, int n, int g, int t) {
     if (!IDENTITY || l)
 #pragma unroll
-        for (int s = 0; s < STEPS; s++) {
-            // The last k-slice (ODD) only meets rows 8 .. 15: these are rows 0 .. 7 of the previous
-            // block.
+        for (int s = 0; s < K_SLICES_ROW; s++) {
+            // If ODD, the last k-slice meets only rows 8 .. 15 of the band. They equal rows 0 .. 7
+            // of the previous block.
             const int block = 8 * (s / K_SLICES),
-                      first = ODD && s == STEPS - 1 ? block - 8 + t : block + 2 * t + s % K_SLICES;
+                      first = ODD && s == K_SLICES_ROW - 1 ? block - 8 + t : block + 2 * t + s % K_SLICES;
             to.u[l - IDENTITY][s] = b.u[l - IDENTITY + n][BAND_PAD + first - g];
         }
 #pragma unroll
@@ -122,22 +123,22 @@ __device__ __forceinline__ void load_stage(const volume_arguments &a, const copi
     }
 }
 
-// 8 rows of T for one band, from row `from` on. Where only the first half is needed (WHOLE 0), the
-// lanes of the other half read it too.
+// Computes 8 rows of T for one band; the first is at `from`. If not WHOLE, only rows 0 .. 3 are
+// needed, and the lanes of rows 4 .. 7 read rows 0 .. 3 as well.
 template <bool WHOLE>
-__device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from, const band_slice (&band)[STEPS],
-                                              int g, int t) {
-    data_slice x[STEPS];
+__device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from,
+                                              const band_slice (&band)[K_SLICES_ROW], int g, int t) {
+    data_slice x[K_SLICES_ROW];
     load_k_slices<DATA_PARTS>(x, from + (WHOLE ? row_of(g % 2, g / 2) : g / 2) * PITCH, t);
     REAL sum[CHAINS][4] = {};
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
-        for (int s = 0; s < STEPS; s++) {
-            // Rows 8 .. 15 of a block of the band are rows 0 .. 7 of the previous one.
+        for (int s = 0; s < K_SLICES_ROW; s++) {
+            // The band is Toeplitz: rows 8 .. 15 of a block equal rows 0 .. 7 of the block before.
             band_slice top = {}, bottom = {};
-            const bool lone = ODD && s == STEPS - 1;
-            if (!lone && (ODD || s < STEPS - K_SLICES)) top = band[s];
+            const bool lone = ODD && s == K_SLICES_ROW - 1;
+            if (!lone && (ODD || s < K_SLICES_ROW - K_SLICES)) top = band[s];
             if (lone || s >= K_SLICES) bottom = band[lone ? s : s >= K_SLICES ? s - K_SLICES : 0];
             k_slice_product(pass, sum[s % CHAINS], top, bottom, x[s]);
         }
@@ -153,7 +154,8 @@ __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y
     return d >= 0 ? sums[d >= 0 ? d : 0][i] : y[k][i];
 }
 
-// Multiplies k-slice q of block j, as left factor of T or of X, into all tiles that it meets.
+// Multiplies k-slice q of block j of T (of X if the x factor is the identity) by V_r, and adds the
+// products to all tiles that it meets.
 __device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const data_slice &top,
                                                const data_slice &bottom, const band_slice (&band)[LAST + 1], int r,
                                                int j, int q) {
@@ -182,8 +184,8 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
     }
 }
 
-// Adds everything that x factor l (the n-th of UNIFORM ones) contributes to the outputs of this
-// plane.
+// Adds this plane's contributions through x factor l (if UNIFORM, through x factor n) to all
+// outputs in the queue.
 __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                              int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
@@ -238,8 +240,8 @@ __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sum
     }
 }
 
-// Adds the single weights of planes outside the queue: `mine` is o planes from the plane that the
-// queue takes in.
+// RING: adds a plane that only single weights reach, at tap offset dz outside of the queue. It is o
+// planes after the plane that the queue takes in; `mine` is its stage.
 __device__ __forceinline__ void add_outer(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int o,
                                           int g, int t) {
     const int dz = o < 0 ? o - INNER.low : o + INNER.high, d = o < 0 ? DEPTH - 1 : 0;
@@ -286,8 +288,8 @@ __device__ __forceinline__ void fill_tables(const volume_arguments &a, const vol
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }
 
-// Adds one plane to the sums of all outputs in flight: through its x factors, and (RING) from
-// planes before and after it.
+// Adds to the sums of all outputs in the queue: one plane through its x factors, and (RING) planes
+// before and after it.
 __device__ __forceinline__ void add_plane(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {
@@ -329,7 +331,7 @@ __device__ __forceinline__ void store_oldest(const volume_arguments &a, tile_sum
     }
 }
 
-// f16 rows are odd multiples of 16 bytes apart.
+// f16 rows are an odd multiple of 16 bytes apart, so a pad would only align every second one.
 constexpr int ALIGNMENT_PAD = sizeof(STORE) > 2 ? alignment_pad<STORE>(SKIP_X + LEAD_X) : 0;
 static_assert(shared_bytes_match((ALIGNMENT_PAD + STAGES * STAGE) * sizeof(STORE)),
               "the launcher gives as much shared memory");
@@ -370,7 +372,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     for (int step = 0; step < steps; step++, out += a.out_z) {
         copy_async_wait<STAGES - 2 - BACK - AHEAD>();
-        // Stages up to AHEAD have arrived for all threads, and all have read the one before BACK.
+        // This plane and the AHEAD next ones have arrived for all threads. The BACK previous planes
+        // are still needed; no thread reads the plane before those any more, so its stage is free.
         __syncthreads();
         const int next = step + STAGES - 1, freed = slot > BACK ? slot - BACK - 1 : slot - BACK - 1 + STAGES;
         if (next < arriving) load_stage(a, c, at.z0 - Z_LOW + next, shared + freed * STAGE);

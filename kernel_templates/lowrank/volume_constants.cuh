@@ -13,12 +13,13 @@ constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
 constexpr int WARP_ROWS = 8 * TILES;                    // rows of a warp
 
-// Rows of T before and after the tile that the terms need, and whether any term adds T's own
-// registers.
+// What terms need. low, high: rows of T before and after a tile. banded: some term has several
+// weights along y. single: some term has one weight along y, and adds T's own registers.
 struct reach {
     int low, high;
     bool banded, single;
 };
+// Plain terms have the identity as their x factor: they read the plane X itself, not T.
 constexpr bool is_single(int r) { return TERM_LOW[r] == 0 && TERM_HIGH[r] == 0; }
 constexpr bool is_plain(int r) { return IDENTITY && TERM_X[r] == 0; }
 constexpr reach find_reach(bool plain) {
@@ -31,8 +32,9 @@ constexpr reach find_reach(bool plain) {
     return m;
 }
 constexpr reach OF_BANDS = find_reach(false), OF_PLAIN = find_reach(true);
-// RING: planes that only single weights reach, at either end, bypass the queue: they are read from
-// shared memory when an output begins and when it is completed.
+// RING: planes at either end that only plain terms with a single weight reach bypass the queue:
+// they are read from shared memory when an output begins and when it is completed. inner_reach: the
+// reach along z of the queue.
 struct inner_reach {
     int low, high;
 };
@@ -59,9 +61,9 @@ constexpr int k_slices(int lead, int high) { return round_up(WARP_ROWS + lead + 
 constexpr int K_SLICES_T = OF_BANDS.banded || OF_BANDS.single ? k_slices(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int K_SLICES_X = OF_PLAIN.banded ? k_slices(LEAD_PLAIN, OF_PLAIN.high) : 0;
 // k-slices of a row that 16 output columns depend on.
-constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
+constexpr int K_SLICES_ROW = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
 // f64: the number of k-slices is odd, so that the last one has no partner in its block of 8.
-constexpr bool ODD = STEPS % K_SLICES != 0;
+constexpr bool ODD = K_SLICES_ROW % K_SLICES != 0;
 // Last k-slice that a tile uses.
 constexpr int last_k_slice(int lead, int high) { return (7 + lead + high) / K_SLICE; }
 constexpr int LAST_T = K_SLICES_T ? last_k_slice(LEAD_Y, OF_BANDS.high) : 0;
@@ -70,24 +72,25 @@ constexpr int LAST_PLAIN = K_SLICES_X ? last_k_slice(LEAD_PLAIN, OF_PLAIN.high) 
 constexpr int DELAY_T = LAST_T / K_SLICES, DELAY_PLAIN = LAST_PLAIN / K_SLICES;
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
-// Rows in shared memory before the block's.
+// Rows in shared memory before the block's outputs.
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));
-// Rows past the tile: those of whole k-slices, and all that the taps reach, even if no v does (taps
-// of weight 0).
+// Rows past the tile: those of whole k-slices, and all that the taps reach, even if no vector along
+// y reaches them (taps of weight 0).
 constexpr int ROWS_PAST =
     larger(larger(K_SLICES_T * K_SLICE - LEAD_Y, K_SLICES_X *K_SLICE - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // Columns in shared memory before LEAD_X.
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
-constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * STEPS, SLOT);
-// Elements of padding that place rows in different banks: see row_of
+constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * K_SLICES_ROW, SLOT);
+// PITCH is a multiple of 16 elements plus BEYOND, which places the rows that a warp reads at once
+// in different banks (row_of).
 constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
-constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * K_SLICE / 8) + 4;
+constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(K_SLICES_ROW * K_SLICE / 8) + 4;
 static_assert(STAGES >= BACK + AHEAD + 2, "the loop computes on some stages while others arrive");
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");

@@ -1,6 +1,6 @@
 // Blocks of modes_lines.cu and modes_plane.cu, which hold lines in shared memory
-// (device/shared_fft.cuh). In the pass that multiplies by the power of the step's matrix, terms of
-// the symbols follow the lines.
+// (device/shared_fft.cuh). In the pass that multiplies by the power of the step's matrix, the terms
+// of the symbols are stored behind the lines.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
 #pragma once
@@ -21,12 +21,13 @@ static_assert(shared_bytes_match(sizeof(value) * padded_points<line_shape>() +
                                  (MIDDLE ? sizeof(wide) * MODES_COLUMNS * SLOTS : 0)),
               "the shared memory that is given");
 
-// The powers at frequencies k and, if HALVES is 2, k + PERIOD / 2 of PERIOD frequencies of a line.
+// The powers of the step's matrix at frequency k of a line of PERIOD frequencies and, if HALVES is
+// 2, at frequency k + PERIOD / 2.
 template <int PERIOD, int HALVES>
 __device__ __forceinline__ void powers_at(const symbol_tables &tables, unsigned long long steps, frequency &f, int k,
-                                          plain (&power)[2]) {
+                                          double_matrix (&power)[2]) {
     static_assert(HALVES == 1 || PERIOD % 2 == 0, "PERIOD / 2 is a frequency");
-    exact step[2] = {};
+    wide_matrix step[2] = {};
     f.cosine[0] = {1.0, 0.0}, f.sine[0] = {0.0, 0.0};
     int multiple = 0;
 #pragma unroll

@@ -1,4 +1,5 @@
-// The matrix of a step of a linear system at a frequency, and its power: of modes_power.cu.
+// The matrix of a step of a linear system at a frequency, and its power; used by modes_power.cu,
+// modes_lines.cu and modes_plane.cu.
 //
 // A stencil's symbol is a sum of terms, each of all taps with the same offset x along the lines of
 // frequencies that a kernel processes:
@@ -58,7 +59,7 @@ __device__ __forceinline__ wide term_of(const symbol_tables &a, int slot, long l
     return MODES_PART[slot] ? sum.im : sum.re;
 }
 
-// A loop whose index is constant if it is short.
+// A loop. It is unrolled, with constant indices, if it has at most 16 iterations.
 template <int FROM, int TO, class BODY>
 __device__ __forceinline__ void each(const BODY &body) {
     if constexpr (TO - FROM <= 16)
@@ -70,8 +71,8 @@ __device__ __forceinline__ void each(const BODY &body) {
 struct frequency {
     const wide *terms;                                    // Of its line.
     wide cosine[MODES_REACH + 1], sine[MODES_REACH + 1];  // Of the multiples of theta.
-    const wide *values;
-    bool first;  // It is frequency 0.
+    const wide *values;                                   // As in the kernel's arguments.
+    bool first;                                           // It is frequency 0.
 
     // The symbol of stencil S, as a real, an imaginary or a complex number.
     template <int S>
@@ -115,8 +116,8 @@ struct matrix {
     __device__ __forceinline__ void set(int row, int column, A a) {
         put(at[row][column], real_part(a), imaginary_part(a));
     }
-    // The row of a difference is the row of the difference of the next lower order, minus that
-    // difference at present.
+    // Fills the row of a difference of order j: the next state's difference of order j - 1 (the
+    // row above) minus the present one.
     __device__ __forceinline__ void difference(int row) {
 #pragma unroll UNROLLED_SIZE
         for (int j = 0; j < SIZE; j++) at[row][j] = at[row - 1][j];
@@ -125,15 +126,15 @@ struct matrix {
     }
 };
 
-using exact = matrix<typename chosen<MODES_REAL, wide, wide_complex>::type>;
-using plain = matrix<typename chosen<MODES_REAL, double, complex<double>>::type>;
+using wide_matrix = matrix<typename chosen<MODES_REAL, wide, wide_complex>::type>;
+using double_matrix = matrix<typename chosen<MODES_REAL, double, complex<double>>::type>;
 
 // ---- its power
 
 __device__ __forceinline__ double narrowed(wide a) { return a.top; }
 __device__ __forceinline__ complex<double> narrowed(wide_complex a) { return {a.re.top, a.im.top}; }
-__device__ __forceinline__ plain narrowed(const exact &a) {
-    plain to;
+__device__ __forceinline__ double_matrix narrowed(const wide_matrix &a) {
+    double_matrix to;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
 #pragma unroll UNROLLED_SIZE
@@ -186,17 +187,18 @@ __device__ __forceinline__ void raise(M &power, const M &step, unsigned long lon
 // The power of a matrix A of two rows by its trace. With the trace t of A^m, its determinant d, and
 // h = t / 2,
 //
-//     A^m = h I + alpha (A - tr(A) / 2),  A^2m: t^2 - 2 d, d^2, alpha t
-//     A^(m + n): h = h_m h_n + D alpha_m alpha_n,  alpha = alpha_m h_n + h_m alpha_n
+//     A^m = h I + alpha (A - tr(A) / 2 I)
+//     A^2m has the trace t^2 - 2 d, the determinant d^2, and alpha t in place of alpha
+//     A^(m + n) has h = h_m h_n + D alpha_m alpha_n and alpha = alpha_m h_n + h_m alpha_n
 //
 // where D = tr(A)^2 / 4 - det(A). Only squares of t and d amplify rounding errors, so that only
-// these are wide. Without rounding, errors are relative to the norm of the power: this serves the
-// levels of one field, not fields of which one may grow and another one decay.
+// these are wide. The error of an element is relative to the norm of the power. This suffices for
+// the levels of one field, but not for two fields of which one grows and the other decays.
 template <class T>
 struct power_by_trace {
-    wide trace, determinant = {1.0, 0.0};
-    double half, upper, lower, quarter;         // quarter: D
-    double h = 1.0, alpha = 0.0, square = 1.0;  // square: alpha of A^(2^j)
+    wide trace, determinant = {1.0, 0.0};       // Of A^(2^j).
+    double half, upper, lower, quarter;         // A - tr(A) / 2 I, with -half at the end; D.
+    double h = 1.0, alpha = 0.0, square = 1.0;  // Of the power so far; square: alpha of A^(2^j).
 
     __device__ __forceinline__ explicit power_by_trace(const matrix<T> &step) {
         trace = plus(step.at[0][0], step.at[1][1]);
@@ -208,7 +210,7 @@ struct power_by_trace {
         half = 0.5 * plus(step.at[0][0], negated(step.at[1][1])).top;
         upper = step.at[0][1].top, lower = step.at[1][0].top, quarter = half * half + upper * lower;
     }
-    // Multiplies the power by A^(2^j).
+    // Multiplies the power by A^(2^j), whose h is `own`.
     __device__ __forceinline__ void multiply() {
         const double own = 0.5 * trace.top, product = alpha * square;
         alpha = alpha * own + h * square;
@@ -235,9 +237,9 @@ struct power_by_trace {
 };
 
 template <class T>
-__device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long long steps) {
+__device__ __forceinline__ double_matrix power_of(const matrix<T> &step, unsigned long long steps) {
     if constexpr (MODES_TRACE) {
-        plain power;
+        double_matrix power;
         power_by_trace<T> made(step);
         int squarings = 63 - __clzll(static_cast<long long>(steps));
 #pragma unroll 1
@@ -250,15 +252,15 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
         return power;
     } else {
         const int from = 62 - __clzll(static_cast<long long>(steps));
-        const plain rounded = narrowed(step);
+        const double_matrix rounded = narrowed(step);
         if constexpr (MODES_PLAIN >= 64) {
-            plain power = rounded;
+            double_matrix power = rounded;
             raise(power, rounded, steps, from, 0);
             return power;
         } else {
             matrix<T> power = step;
             raise(power, step, steps, from, MODES_PLAIN);
-            plain last = narrowed(power);
+            double_matrix last = narrowed(power);
             raise(last, rounded, steps, from < MODES_PLAIN ? from : MODES_PLAIN - 1, 0);
             return last;
         }
@@ -267,7 +269,8 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
 
 // Two powers at once, whose operations fill each other's latencies.
 template <class T>
-__device__ __forceinline__ void powers_of(const matrix<T> (&step)[2], unsigned long long steps, plain (&power)[2]) {
+__device__ __forceinline__ void powers_of(const matrix<T> (&step)[2], unsigned long long steps,
+                                          double_matrix (&power)[2]) {
     if constexpr (MODES_TRACE) {
         power_by_trace<T> low(step[0]), high(step[1]);
         int squarings = 63 - __clzll(static_cast<long long>(steps));
@@ -298,7 +301,7 @@ __device__ __forceinline__ void round_to(complex<double> from, complex<applied> 
 }
 
 // The power times `scale`, except for the constants that steps add.
-__device__ __forceinline__ factors scaled(const plain &power, double scale) {
+__device__ __forceinline__ factors scaled(const double_matrix &power, double scale) {
     factors to;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)

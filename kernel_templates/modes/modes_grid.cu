@@ -27,8 +27,9 @@ struct grid_arguments {
 };
 static_assert(layout_matches(sizeof(grid_arguments)), "the arguments that are launched");
 
-// The point of the grid whose image is point i of a period; *part is the number of mirrors passed.
-// MODES_BEYOND is the mirror's position in half points beyond the outer point; -1: there is none.
+// The point of the grid whose image is point i of a period. part: the number of mirrors between the
+// grid and the image, modulo 4; -1: point i lies on a mirror, where the value is 0. MODES_BEYOND is
+// the mirror's position in half points beyond the outer point; -1: there is none.
 template <int AXIS>
 __device__ __forceinline__ long long image(long long i, long long n, int &part) {
     constexpr int BEYOND = MODES_BEYOND[AXIS];
@@ -38,12 +39,12 @@ __device__ __forceinline__ long long image(long long i, long long n, int &part) 
     part = static_cast<int>(low / half) % 4;
     const long long at = low % half;
     if (BEYOND == 2) {
-        if (at == 0) part = -1;  // The value is 0 on the mirror.
+        if (at == 0) part = -1;
         return at == 0 ? 0 : part & 1 ? half - 1 - at : at - 1;
     }
     return part & 1 ? (BEYOND == 1 ? half - 1 - at : half - at) : at;
 }
-// The sign of a field's image.
+// The sign of a field's image along an axis, by the `part` of image().
 __device__ __forceinline__ int sign_of(int field, int axis, int part) {
     const int low = MODES_SIGN[6 * field + 2 * axis], high = MODES_SIGN[6 * field + 2 * axis + 1];
     return part < 0 ? 0 : part == 0 ? 1 : part == 1 ? high : part == 2 ? low * high : low;

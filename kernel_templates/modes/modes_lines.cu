@@ -10,14 +10,16 @@
 //                3: inverse of 1
 //                4: inverse of 0
 //
-// Pass 2 has columns of N points in pairs, (kx, ky) and (-kx, -ky), the second ones conjugate, so
-// that point q of their transforms is Z(k) and Z*(-k). With w = exp(-pi i q / N),
+// Pass 2 has columns of N points in pairs, at (kx, ky) and (-kx, -ky). It conjugates the points of
+// the second column, so that point q of the two transforms is Z(k) and Z*(-k), where k = (q, ky,
+// kx). With w = exp(-pi i q / N),
 //
 //     even = (Z(k) + Z*(-k)) / 2,  odd = (Z(k) - Z*(-k)) / 2i
 //     U(q) = even + w odd,  U(q + N) = even - w odd
 //
 // are frequencies q and q + N of a number of the state. A thread has these of all numbers, and
-// multiplies them by the power of the step's matrix (matrix.cuh). The reverse gives both columns.
+// multiplies them by the power of the step's matrix (matrix.cuh). The inverse of these formulas
+// gives both columns.
 //
 //     block of pass 2:  MODES_COLUMNS neighbouring columns of each number, and their mirror images
 //     other passes:     LINE_COUNT neighbouring lines
@@ -64,8 +66,8 @@ __device__ __forceinline__ spectrum_line line_of(const lines_arguments &a, int l
         const long long x = tile % a.tiles * MODES_COLUMNS + lane % MODES_COLUMNS, rest = tile / a.tiles;
         const long long y = rest % a.across, grid = rest / a.across, own_x = min(x, a.width / 2);
         const int copy = lane / MODES_COLUMNS;
-        // At x = 0 and width / 2 a pair is loaded for rows y and across - y: for the row with
-        // 2 y > across nothing is stored. A column that is its own mirror image is stored once.
+        // At x = 0 and width / 2, rows y and across - y load the same pair of columns; the one with
+        // 2 y > across does not store it. A column that is its own mirror image is stored once.
         const bool edge = x == 0 || 2 * x == a.width, self = edge && (y == 0 || 2 * y == a.across);
         p.number = copy / 2, p.conjugate = copy % 2;
         p.stores = 2 * x <= a.width && !(edge && 2 * y > a.across) && !(p.conjugate && self);
@@ -89,7 +91,7 @@ __device__ __forceinline__ spectrum_line line_of(const lines_arguments &a, int l
     return p;
 }
 
-// The level of a number of the state in its field.
+// Which level of its field a number of the state is.
 constexpr int level_of(int number) {
     int first = 0;
     for (int f = 0; f < MODES_FIELDS; f++)
@@ -154,7 +156,7 @@ __device__ __forceinline__ void store_point(const lines_arguments &a, const spec
 
 // The states at frequencies q and q + N.
 __device__ __forceinline__ void step_at(const lines_arguments &a, frequency &f, int q, value (&state)[2][W]) {
-    plain power[2];
+    double_matrix power[2];
     powers_at<2 * N, 2>(a.tables, a.steps, f, q, power);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -195,7 +197,8 @@ __device__ __forceinline__ void apply_powers(const lines_arguments &a, value *li
                 state[0][i] = even + odd, state[1][i] = even - odd;
             }
             step_at(a, f, q, state);
-            // The butterflies move on by one point, so that all indices are constants.
+            // The results are appended and the other points move down by one index, so that all
+            // indices are constants.
 #pragma unroll
             for (int i = 0; i < W; i++) {
                 const value even = REAL(0.5) * (state[0][i] + state[1][i]),

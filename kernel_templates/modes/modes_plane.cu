@@ -97,7 +97,7 @@ __device__ __forceinline__ void load_levels(const plane_arguments &a, const spec
             for (int r = 0; r < first_stage::R; r++) x[r] = x[r] - y[r];
         }
 }
-// Stores twice the frequencies k and N - k.
+// Stores the frequencies k and N - k times 2; the scale of the power removes this factor.
 __device__ __forceinline__ void store_frequencies(const plane_arguments &a, const spectrum_line &p, const value *line,
                                                   int t0) {
 #pragma unroll 1
@@ -180,7 +180,8 @@ __device__ __forceinline__ void inverse_first(const plane_arguments &a, const sp
 
 // ---- the power, at the last stage of all numbers of a column
 
-// Butterflies t and P - t of the last stage: where they begin.
+// Butterflies t and P - t of the last stage: where they begin in shared memory, and whether they
+// are the same one.
 struct butterfly_pair {
     int t, first, partner;
     bool same;
@@ -215,12 +216,12 @@ __device__ __forceinline__ butterfly_pair pair_of(int j, int share) {
 // A power is computed for frequencies k and, if R is even, k + N / 2.
 constexpr int HALVES = R % 2 ? 1 : 2, STEPS = R / HALVES;
 // The matrix that gives the levels after all steps. flip: the numbers of the state are exchanged.
-__device__ __forceinline__ factors levels_of(const plain &power, double scale, bool flip) {
-    plain levels = power;
+__device__ __forceinline__ factors levels_of(const double_matrix &power, double scale, bool flip) {
+    double_matrix levels = power;
     if constexpr (MODES_FIELDS < W)
 #pragma unroll
         for (int j = 0; j < W; j++) levels.at[1][j] = power.at[0][j] - power.at[1][j];
-    plain to;
+    double_matrix to;
 #pragma unroll
     for (int i = 0; i < W; i++)
 #pragma unroll
@@ -259,7 +260,7 @@ __device__ __forceinline__ void apply_powers(const plane_arguments &a, value *li
         }
 #pragma unroll 1
         for (int r = 0; r < STEPS; r++) {
-            plain power[2];
+            double_matrix power[2];
             powers_at<N, HALVES>(a.tables, a.steps, f, pair.t + r * P, power);
             // After each frequency the points of x move down by one index and those of y up, so
             // that all indices are constants.

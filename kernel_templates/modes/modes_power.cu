@@ -14,8 +14,8 @@
 //                 a block       a block
 //
 // A block computes the terms of its rows once, in shared memory (matrix.cuh); a thread keeps the
-// cosines and sines of its kx. Rows of which some axis' frequency is -k share the power where the
-// matrix is the same (mirrored axes of the frequency domain: MODES_EVEN).
+// cosines and sines of its kx. Rows with frequencies k and -k along an axis share a power if the
+// matrices at k and -k are equal (MODES_EVEN).
 //
 // Reads REAL, MODES_*, THREADS_X, THREADS_Y, modes_matrix.
 #include "device/launch_checks.cuh"
@@ -28,7 +28,7 @@ struct power_arguments {
     REAL *spectrum;  // [number of the state][grid][z][y][x], rows of `pitch` complex numbers.
     REAL *to;        // In the same layout; may be `spectrum`.
     symbol_tables tables;
-    long long rows[2];             // Rows whose matrices differ.
+    long long rows[2];             // Along z and y: number of frequencies whose matrices differ.
     long long pitch, grids, grid;  // grid: complex numbers of one.
     long long chunks;              // Blocks along a row.
     unsigned long long steps;
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_c
         const long long row = begin + own, z = row / a.rows[1], y0 = row - z * a.rows[1];
         f.terms = terms[own];
         f.first = !row && !kx;
-        exact step = {};
+        wide_matrix step = {};
         modes_matrix(f, step);
         const factors power = scaled(power_of(step, a.steps), a.scale);
         const long long mirror_z = MODES_EVEN[0] && z ? a.tables.axis[0].n - z : z;

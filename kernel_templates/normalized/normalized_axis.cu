@@ -3,9 +3,9 @@
 //     value'(i) = sum over taps k of  w[k] * value(i + k)           k = -TAPS_LOW .. TAPS_HIGH
 //     share'(i) = (sum over taps k of  w[k] * share(i + k)) * scale         scale = 1 / sum of w
 //
-// A thread computes ROWS points along the axis from pairs (value, share), see pair.cuh, in shared
-// memory, which the threads load side by side; each pair is read once for all sums that it
-// contributes to.
+// The threads of a block load pairs (value, share), see pair.cuh, into shared memory side by side.
+// A thread then computes ROWS points along the axis. It reads each pair once, for all sums that the
+// pair contributes to.
 //
 //     ALONG_X 0: a block                          ALONG_X 1: a warp
 //          32 columns, a lane each                  lane 0       lane 1           lane 31

@@ -3,14 +3,15 @@
 //
 //     X[m] = sum over k of  x[k] * w^k * exp(-2 pi i m k / R),   R = 2 .. 16, a power of two
 //
-// in natural order before and after. A level combines transforms E and O of even and odd inputs,
-// already multiplied by powers of w^2, with one complex constant c = w * exp(-2 pi i m / SIZE):
+// in natural order before and after. A level combines the transforms E and O of the even and the
+// odd inputs, in which powers of w^2 are already included, to transforms of SIZE points. It needs
+// one complex constant c = w * exp(-2 pi i m / SIZE) for each m:
 //
 //     X[m] = E[m] + c O[m],   X[m + SIZE / 2] = 2 E[m] - X[m]
 //
 // These are six fused multiply-adds, instead of ten operations if the twiddle factors are applied
-// first. A quarter of the circle further, the constant is -i c, which is free; so R / 2 constants
-// suffice, computed from w by few products.
+// first. The constant of m + SIZE / 4 is -i c, and a product with -i is free; so R / 2 constants
+// suffice for all levels. They are computed from w by few products.
 #pragma once
 #include "device/fft.cuh"
 
@@ -23,15 +24,13 @@ __device__ __forceinline__ void butterfly(complex<T> a, complex<T> c, complex<T>
 }
 
 // Combines transforms of SIZE / 2 points to transforms of SIZE points. Point m of the transform of
-// the inputs from b on lies at b + (R / SIZE) m. UNIT: w is 1.
+// inputs b, b + R / SIZE, b + 2 R / SIZE, .. lies at b + (R / SIZE) m. UNIT: w is 1.
 template <int SIZE, bool UNIT, int R, class T>
 __device__ __forceinline__ void butterfly_level(complex<T> (&x)[R], complex<T> w) {
     constexpr int QUARTER = SIZE > 2 ? SIZE / 4 : 1, GAP = R / SIZE;
     complex<T> c[QUARTER], y[R];
 #pragma unroll
-    for (int m = 0; m < QUARTER; m++) c[m] = UNIT ? complex<T>{T(1), T(0)} : w;
-#pragma unroll
-    for (int m = 1; m < QUARTER; m++) c[m] = times_root64(c[m], m * (64 / SIZE));
+    for (int m = 0; m < QUARTER; m++) c[m] = times_root64(UNIT ? complex<T>{T(1), T(0)} : w, m * (64 / SIZE));
 #pragma unroll
     for (int b = 0; b < GAP; b++)
 #pragma unroll
@@ -44,8 +43,7 @@ __device__ __forceinline__ void butterfly_level(complex<T> (&x)[R], complex<T> w
             else
                 butterfly(even, c[m % QUARTER], o, first, second);
         }
-#pragma unroll
-    for (int i = 0; i < R; i++) x[i] = y[i];
+    memcpy(x, y, sizeof y);  // With a loop, segment_line would take 4% longer to compile.
 }
 
 // w, w^2, w^4, w^8. In double they are computed by squaring. In float this would lose a digit, so

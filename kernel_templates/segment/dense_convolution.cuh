@@ -6,17 +6,18 @@
 //      |  | .  1  .  .           padding, so that the four rows by four columns that half a warp
 //      v  | .  .  2  .           accesses for a fragment fall in different banks.
 //
-// If whole sectors of 4 elements are copied, slices begin at sectors, and even slices are stored
-// before odd ones, because a lane has two neighbouring columns of an accumulator. A transposed 3D
-// tile (dense_dft.cuh) has neither gaps nor padding; its columns are permuted.
+// If SLICE_GAP is a multiple of 4, slices begin at whole sectors of 4 elements. Even slices are
+// then stored before odd ones (EVEN_FIRST), because along n3 a lane has two neighbouring slices,
+// the columns of an accumulator. A transposed 3D tile (dense_dft.cuh) has neither gaps nor padding;
+// its columns are permuted.
 //
-//     a warp, a strip       (F1 X) F2             the accumulator is the next left operand
-//     a warp, 16 (k1, k2)   ((Y F3) K^f) F3       forward and inverse in registers
-//     a warp, a strip       (F1 Z) F2             inverse
+//     a warp, a strip       Y = (F1 X) F2          the accumulator is the next left operand
+//     a warp, 16 (k1, k2)   Z = ((Y F3) K^f) F3    forward and inverse in registers
+//     a warp, a strip       (F1 Z) F2              inverse
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. If the tile is
-// one strip (CHAINED), there is no exchange: the transpose of an accumulator is a right operand, so
-// all four products are from the left, in registers:
+// N3 = 1: a warp computes Z = (((F1 X) F2) K^f) F2 of a whole strip and, after an exchange through
+// shared memory, F1 Z. If the tile is one strip (CHAINED), there is no exchange: the transpose of
+// an accumulator is a right operand, so all four products are from the left, in registers:
 //
 //     C = F1 X    Y = F2 C^T, times K^f    Z = F1 Y^T    W = F2 Z^T  (rows n2, columns n1)
 //
@@ -88,8 +89,8 @@ __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, 
     else
         put(c, re, im, strip, lane);
 }
-// Transforms a slice from `raw` to `work`, which may be the same if a warp has the whole slice;
-// chains stay in registers. Both point to the slice.
+// Transforms a slice from `raw` to `work`, which may be the same if a warp has the whole slice. If
+// CHAINED, the results stay in registers (c). Both pointers are to the slice.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                               tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
@@ -103,7 +104,7 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
     if (ROW_STRIPS == 1) __syncwarp();
     put_second(c, work, work + BUFFER, slice, strip, lane);
 }
-// c: the accumulators with which a chain continues.
+// Transforms the warp's slices. CHAINED: c returns the accumulators with which chain() continues.
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                         tile (&c)[BLOCKS_2], int lane, int warp, REAL scale) {
     prepare_slices(f, strip_of(warp), lane);
@@ -111,9 +112,9 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw + slice_at(slice), work + slice_at(slice), c, slice, lane, warp, scale);
 }
-// A 3D tile of 16^3 points has symmetric taps, and so a symmetric symbol along each axis:
-// frequencies 0 to 8 are kept in shared memory, [k1][k2][k3], because data streaming through L1
-// evicts the whole symbol.
+// TRANSPOSED, tiles of 16^3 points: taps are symmetric along each axis, and so is the symbol.
+// Frequencies 0 to 8 are kept in shared memory, [k1][k2][k3], because data streaming through L1
+// evict the whole symbol.
 constexpr int HALF = 9, OCTANT = HALF * HALF * HALF;
 __device__ __forceinline__ void load_octant(REAL *to, const REAL *symbol) {
     for (int i = threadIdx.x; i < OCTANT; i += THREADS) {
@@ -134,13 +135,14 @@ __device__ __forceinline__ void times_octant(tile (&x)[BLOCKS_N], const REAL *sy
             x[m].re[e] *= s, x[m].im[e] *= s;
         }
 }
-// Along the third axis, forward and inverse; a thread writes the elements that it has read. Called
-// after prepare_third.
+// Transforms along the third axis, multiplies by the symbol and transforms back. A thread writes
+// the elements that it has read. Called after prepare_third.
 __device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     constexpr bool WHOLE = N3 % 8 == 0;  // No column lies beyond the tile.
     hide_from_optimizer(lane);
     const auto cell = [&](int i, int j, int e) {
-        // The element in slice first + 2 t; g is its column, or is added to its row.
+        // The index of the element in slice first + 2 t, in row i and column g or g + 8. Where rows
+        // have 8 columns, a stack i consists of two rows: row 2 i or 2 i + 1, column g.
         const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;
         if (TRANSPOSED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
@@ -190,7 +192,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         __syncthreads();
     else
         __syncwarp();
-    if (N2 % 8) {  // Values beyond the tile are set to 0, because padded inputs may be NaN.
+    if (N2 % 8) {  // Padding is set to 0: it may be NaN, if inputs are.
 #pragma unroll
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);

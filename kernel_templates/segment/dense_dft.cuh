@@ -2,7 +2,8 @@
 // blocks of dense_convolution.cuh: the layout of tiles and segments in shared memory (strips,
 // slices, and the index of a point, chosen so that a warp's accesses fall in different banks), the
 // products by element type, the matrices, and the transforms of a warp's strip along n1 from shared
-// memory, and along n2 or n3 in registers.
+// memory, and along n2 or n3 in registers. Below, lane 4 g + t has PTX's groupID g and its
+// threadID_in_group t.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
@@ -16,15 +17,18 @@ constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // transform_columns_transposed.
 constexpr bool TRANSPOSED = DFT_REAL && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr bool SCALED = sizeof(STORE) == 2;  // Inputs are scaled.
+// Elements of shared memory of a row, of a slice with its gap, and of all slices.
 constexpr int PITCH = 8 * BLOCKS_2 + (TRANSPOSED ? 0 : 4),
               SLICE = 16 * ROW_STRIPS * PITCH + (TRANSPOSED ? 0 : SLICE_GAP);
 constexpr int BUFFER = N3 * SLICE;
+// Even slices are stored before odd ones (dense_convolution.cuh).
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0 && !TRANSPOSED;
 
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // Stacks of 16 pairs (k1, k2).
 // Elements of a warp's access, two per lane.
 constexpr int RUN = 64;
 constexpr int PARTS = DFT_REAL ? 1 : 2;  // Parts of a matrix: real, imaginary.
+// The matrices in `operands`: F1 as left operands of LEFT values a strip, then F2 and F3.
 constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
               OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * PARTS * RUN;
 constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
@@ -99,8 +103,8 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
-// With halves a lane has two neighbouring terms of the sum where tf32 has terms t and t + 4: both
-// operands are permuted in the same way.
+// A register of an f16 fragment holds two neighbouring terms of the sum. Terms t and t + 4, which a
+// lane has for TF32, are put there: both operands are permuted alike, so the sum is the same.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     mma_f16_m16n8k16(c, a, b);
 }
@@ -138,8 +142,8 @@ __device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D
         multiply(c, a[0], b[0]);
     }
 }
-// Complex products with a matrix from the left and from the right. With real matrices, `im` is the
-// second array.
+// Complex products with a matrix from the left and from the right. DFT_REAL: the matrix is real,
+// and `re` and `im` are two real arrays.
 template <int D>
 __device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
     REAL minus[D][2];
@@ -195,8 +199,9 @@ __device__ __forceinline__ void read_columns(right<D> &b, const REAL *from, int 
         if (PARTS == 2) load_run(b.im[d], from + d * far * PARTS * RUN + RUN);
     }
 }
-// A matrix F_i on the left, for a strip, and on the right, with rows in the order in which
-// accumulators have columns. `again` is called before each use.
+// left_matrix: F_i as left operand, for a strip. right_matrix: F_i as right operand, with rows in
+// the order of an accumulator's columns. again() is called before each use, so that a matrix that
+// does not stay in registers is read again.
 template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
@@ -250,7 +255,7 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first, across;  // across: F2 of a chain.
+    left_matrix<SMALL> first, across;  // across: F2, if CHAINED.
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
@@ -274,7 +279,8 @@ __device__ __forceinline__ void prepare_slices(matrices &f, int strip, int lane)
 }
 template <class MATRICES>
 __device__ __forceinline__ void prepare_third(MATRICES &f, int lane) {
-    // F is symmetric, and its columns are in the order of rows: the same registers hold both.
+    // F is symmetric, and its columns are permuted like its rows, so the same registers hold it as
+    // left and as right operand.
     if constexpr (TRANSPOSED) {
 #pragma unroll
         for (int i = 0; i < 8; i++) f.third.all[i % 2].re[i / 4][i / 2 % 2] = f.first.all.re[i / 4][i % 4];
@@ -283,8 +289,8 @@ __device__ __forceinline__ void prepare_third(MATRICES &f, int lane) {
     hide_from_optimizer(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, for blocks s to s + D - 1 of the sum. re, im: at this lane's element,
-// except for transposed slices.
+// c += F1 X of a strip, for blocks s to s + D - 1 of the sum. `re` and `im` point to this lane's
+// first element, or to the whole slice if it is transposed.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
                                          const REAL *im, int s, int slice, int lane, REAL scale) {
@@ -335,10 +341,10 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         add_from_right<D>(y[m], a, b);
     }
 }
-// An accumulator c can be a left operand only after moves between registers, but its transpose is a
-// right operand as it is: c becomes (c F)^T, whose rows are the columns of the slice. Rows of
-// slices are stored where the first product reads rows 2t and 2t+1 as those of a right operand: at
-// t and t + 4 of each eight. So both products have the same left operand, and stores have no bank
+// Replaces x by (x F)^T = F x^T, whose rows are the columns of the slice: an accumulator can be a
+// left operand only after moves between registers, but its transpose is a right operand as it is.
+// Rows 2t and 2t+1 of each eight rows of a slice are stored where a right operand has rows t and
+// t + 4. So this product and the one along n1 have the same left operand, and stores have no bank
 // conflicts.
 template <int BLOCKS_N, int D>
 __device__ __forceinline__ void transform_columns_transposed(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
@@ -383,7 +389,7 @@ __device__ __forceinline__ void transform_transposed(tile (&x)[2], const left_ma
     }
     x[0] = y[0], x[1] = y[1];
 }
-// Transforms one of two real arrays; the registers of the other are free meanwhile.
+// Transforms one of two real arrays, which needs fewer registers than both at once.
 template <int BLOCKS_N>
 __device__ __forceinline__ void transform_columns_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
                                                      const right_matrix<SMALL, BLOCKS_N> &f) {
@@ -425,7 +431,7 @@ __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_mat
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
 }
-// Multiplies by the symbol, and exchanges re and im, except for two real arrays.
+// Multiplies by the symbol and, unless DFT_REAL, exchanges re and im.
 template <int BLOCKS_N>
 __device__ __forceinline__ void times_symbol(tile (&x)[BLOCKS_N], const REAL *symbol, int lane) {
 #pragma unroll

@@ -18,9 +18,9 @@ __device__ __forceinline__ run plain(long long i, int length, long long n) {
     return first < last ? run{static_cast<int>(first), static_cast<int>(last)} : run{0, 0};
 }
 
-// Inputs of a segment past a side that are images of points in the same segment. They are not
-// loaded but read from those points. Points that are 0 lie next to the side and are their own
-// images.
+// Those inputs of a segment that lie past a side and are images of points in the same segment. They
+// are not loaded, but read from those points. The point about which a line is mirrored at an odd
+// side is 0 and is its own image.
 //
 //     input       0 ..       first ..             last ..        length
 //                 low - j  | points unchanged   | high - j
@@ -30,7 +30,7 @@ struct images {
     // `first` is 0, and `last` is the number of inputs.
     bool own;
     int first, last;  // Inputs first to last - 1 are points of the grid, unchanged.
-    int low, high;
+    int low, high;    // Input j < first is the image of input low - j, input j >= last of high - j.
 };
 constexpr bool MIRRORED_LOW = X_SIDE_LOW != WRAP && X_SIDE_LOW != NEAREST;
 constexpr bool MIRRORED_HIGH = X_SIDE_HIGH != WRAP && X_SIDE_HIGH != NEAREST;
@@ -50,14 +50,6 @@ __device__ __forceinline__ images find_images(run points, long long start, int l
     }
     return m.own ? m : images{false, 0, length, 0, 0};
 }
-// Whether the points of a quarter are outputs.
-enum class outputs { none, some, all };
-constexpr outputs outputs_of(int quarter) {
-    return !SEGMENT_MIDDLE                                         ? outputs::some
-           : quarter == 0 || quarter == 3                          ? outputs::none
-           : quarter == 1 || (quarter == 2 && SEGMENT_MIDDLE == 2) ? outputs::all
-                                                                   : outputs::some;
-}
 // The inputs first to last - 1 that are loaded or set to 0.
 __device__ __forceinline__ run held(const images &m, int length) {
     return {m.first - (ODD_LOW && m.first > 0), m.last + (ODD_HIGH && m.last < length)};
@@ -68,20 +60,10 @@ struct source {
     bool minus, none;
 };
 // Inputs that reach no output are set to 0: other values there could be large compared with the
-// smoothed results, and transforms round relative to the largest value.
-//
-// SEGMENT_MIDDLE: a line lies in the middle of one segment, between its images. The kind of a
-// thread's register follows from the quarter of the segment, except in the third one:
-//
-//     |   images of low   |       points       |  points, images   |   images of high  |
-//     0               LENGTH/4             LENGTH/2            3 LENGTH/4           LENGTH
-//
-// A point that is 0 is its own image.
-__device__ __forceinline__ source find_source(const images &m, int j, int quarter) {
-    if (SEGMENT_MIDDLE && quarter == 0) return {m.low - j, ODD_LOW, false};
-    if (SEGMENT_MIDDLE && quarter == 1) return {j, false, false};
-    if (SEGMENT_MIDDLE == 2) return quarter == 2 ? source{j, false, false} : source{m.high - j, ODD_HIGH, false};
-    const bool below = !SEGMENT_MIDDLE && j < m.first, above = (SEGMENT_MIDDLE && quarter == 3) || j >= m.last;
+// smoothed results, and transforms round relative to the largest value. The point that is 0 at an
+// odd side is its own image.
+__device__ __forceinline__ source find_source(const images &m, int j) {
+    const bool below = j < m.first, above = j >= m.last;
     const int mirrored = (below ? m.low : m.high) - j, at = below || above ? mirrored : j;
     const int least = m.first - (ODD_LOW && m.first > 0);  // The first input that is stored.
     return {max(at, least), (ODD_LOW && below) || (ODD_HIGH && above), at < least};

@@ -10,7 +10,7 @@
 //                thread                    registers                 twiddle factor w =
 //     stage 1    columns (k2, k3)          k1 -> p                   1
 //     exchange   between all threads
-//     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / 16 F)
+//     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / (16 F))
 //     exchange   among the 16 of one p
 //     stage 3    t = (p, q)                k3 -> r, symbol, r -> c1  exp(-2 pi i (p + F q) / N); 1
 //     exchange   among the 16 of one p
@@ -27,12 +27,12 @@
 //
 // SEGMENT_SINGLE 1: the real and the imaginary parts hold the even and the odd points of one real
 // segment of 2 N points, instead of two segments (multiply_real_segment). 2: two teams of THREADS
-// threads share one segment of four times the length; the second team has the odd frequencies:
+// threads share one real segment of 4 N points; the second team has the odd frequencies:
 //
 //     stage 0    sum or difference of points j and j + N of both teams; its twiddle factors are
 //                included in those of the second team: w is exp(-2 pi i / (2 F)) in stage 1,
 //                and p + 1/2 takes the place of p in the formulas of stages 2 and 3
-//     stage 6    the second team's points times exp(-2 pi i j / 2 N); sum and difference again
+//     stage 6    the second team's points times exp(-2 pi i j / (2 N)); sum and difference again
 #pragma once
 #include "params.cuh"
 #include "segment/butterfly.cuh"
@@ -44,7 +44,7 @@ static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has
 static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
 constexpr bool SINGLE = SEGMENT_SINGLE > 0;
 constexpr int TEAMS = SEGMENT_SINGLE > 1 ? 2 : 1;
-static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
+static_assert(!SINGLE || (F == 16 && !SEGMENT_COSINES), "long segments have a column a thread");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -117,9 +117,6 @@ __device__ __forceinline__ int column_of(int first, int m) {
 // The point in register i at the first and the last stage.
 __device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
 
-// The quarter of the segment in which the point of register i lies.
-__device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
-
 // Twiddle factors of stage 1: for the second team exp(-2 pi i / (2 F)), where F = 16, and its
 // powers; for the first team 1.
 __device__ __forceinline__ twiddles<REAL> half_twiddles(int team) {
@@ -150,8 +147,8 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *tw
 
 // Multiplies by the symbol, and swaps the real and imaginary parts. The table has the order
 // [p][r][q], with p from 0 to F / 2. For p > F / 2 the frequency is the negative of that of entry
-// [F - p][15 - r][15 - q], so the symbol is the conjugate of this entry; with SYMBOL_EVEN it equals
-// it. SYMBOL_REAL: its imaginary part is 0.
+// [F - p][15 - r][15 - q], so the symbol is the conjugate of this entry or, with SYMBOL_EVEN,
+// equal to this entry. SYMBOL_REAL: the symbol's imaginary part is 0.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
     const bool mirrored = p > F / 2;
@@ -225,34 +222,39 @@ __device__ __forceinline__ void multiply_mirrored_line(point (&x)[16], const REA
     const bool mirrored = p > F / 2;
     int first = mirrored ? (F - p) * 256 + 255 - q : p * 256 + q;
     hide_from_optimizer(first);
-    const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
+    const REAL *const first_a = symbol + first, *const first_c = symbol + (F / 2 + 1) * 256 + 2 * first;
     const int step = mirrored ? -16 : 16;
     const REAL sign = mirrored ? REAL(-1) : REAL(1);
     mix_mirrored(x, t, q, 0, [&](int r, point own, point other) {
-        REAL even[1];
-        load_run(even, a + r * step);
-        const point odd = load_pair(c + 2 * r * step);
-        return swapped(even[0] * own + other * point{odd.re, sign * odd.im});
+        REAL a[1];
+        load_run(a, first_a + r * step);
+        const point c = load_pair(first_c + 2 * r * step);
+        return swapped(a[0] * own + other * point{c.re, sign * c.im});
     });
 }
 
-// One real segment of 2 N points as N complex ones, Z = even + i odd. With the symbol L on a circle
-// of 2 N points and t = pi k / N,
+// Convolves one real segment of 2 N points that is packed as N complex ones, Z = even + i odd.
+// (With SEGMENT_SINGLE 2, N is twice that of one team.) With the symbol L on a circle of 2 N points
+// and t = pi k / N,
 //
 //     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t
 //                                            s, d = (L[k] +- L[k + N]) / 2
 //
-// The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
+// The table has the order [team][p][r][q]. With SYMBOL_REAL each entry is the real pair a, c;
+// otherwise all complex a come first, then all complex c.
 __device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL *symbol, int t, int team, int p,
                                                       int q) {
     int first = (team * F + p) * 256 + q;
     hide_from_optimizer(first);
     const REAL *const table = symbol + 2 * first;
     mix_mirrored(x, t, q, team, [&](int r, point own, point other) {
-        const point even = load_pair(table + 32 * r);  // a and c, or a.
-        if (SYMBOL_REAL) return swapped(even.re * own + even.im * swapped(other));
-        const point odd = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
-        return swapped(own * even + swapped(other) * odd);
+        const point first_pair = load_pair(table + 32 * r);
+        if (SYMBOL_REAL) {
+            const REAL real_a = first_pair.re, real_c = first_pair.im;
+            return swapped(real_a * own + real_c * swapped(other));
+        }
+        const point a = first_pair, c = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
+        return swapped(own * a + swapped(other) * c);
     });
 }
 // Stage 6.
@@ -282,8 +284,8 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 
 // x[i] is point point_of(first, i), before and after; afterwards its real and imaginary parts are
 // swapped. All threads of the block must call it; THREADS threads do one convolution, and t is this
-// thread's number within it. A thread may work for one convolution in the first and the last stage,
-// whose buffer is `columns`, and for another in between, whose buffer is `buffer`.
+// thread's number within it. In the first and the last stage a thread may work for another
+// convolution than in between: `columns` is the buffer of the former, `buffer` that of the latter.
 // On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *twiddle_table, const REAL *symbol, int team = 0) {

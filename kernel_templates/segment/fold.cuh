@@ -21,7 +21,8 @@ constexpr int high_mirror(int side) {
 }
 constexpr bool is_odd(int side) { return side == CONSTANT || side == FIXED; }
 
-// At any distance from the grid: by a division, which is as slow as dozens of folds.
+// The image of point i at any distance from the grid, by a division, which is as slow as dozens of
+// folds.
 template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_far(long long i, long long n) {
     if (LOW == WRAP) return {fold_far<LOW, HIGH>(i, n), false};
@@ -31,7 +32,7 @@ __device__ __forceinline__ folded extend_far(long long i, long long n) {
     const bool minus = is_odd(LOW) != is_odd(HIGH) && (periods & 1);
     return i < n ? folded{i, minus} : folded{2 * n + high_mirror(HIGH) - i, minus != is_odd(HIGH)};
 }
-// The same; one fold nearly always suffices.
+// The same, but without the division if one fold suffices, as it nearly always does.
 template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_by(long long i, long long n) {
     folded to = {i, false};

@@ -16,13 +16,13 @@ struct line_arguments {
     long long n;          // Points of a line.
     long long in_far[3];  // Strides, in elements, of lines along y and z, and of grids.
     long long out_far[3];
-    unsigned lines_y, lines_z;  // Lines of a grid.
+    unsigned lines_y, lines_z;  // Lines of a grid, counted along y and along z.
     unsigned segments, all;     // Segments of a line, and of all lines.
-    int lead, useful;
-    int width;  // Width of a profile.
-    int rest;
+    int lead, useful;           // Points before a segment's first output; its outputs.
+    int width;                  // Points of a profile.
+    int padding;
     divisor by_segments, by_y, by_z;  // Divisors segments, lines_y, lines_z.
-    REAL past[2];                     // Value past a constant side.
+    REAL past[2];                     // Values past the low and the high side, if constant.
 };
 
 struct segment_position {

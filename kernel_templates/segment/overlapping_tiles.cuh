@@ -2,15 +2,17 @@
 // points of the extended grid that are their inputs; for segment_dense_tile.cu and
 // segment_dense_plane.cu.
 //
-//     |<- lead ->|<----- useful ----->|        N1 x N2 points of a 2D grid, or N1 x N2 x N3 of a
-//     '----------+--------------------+--'     3D grid (y, x, z), transformed as a periodic domain;
-//                                              factors need not be coprime
+//     |<- lead ->|<----- useful ----->|        a tile: N1 x N2 points (y, x) of a 2D grid, or
+//     '----------+--------------------+--'     N1 x N2 x N3 points (y, x, z) of a 3D grid
+//
+// Along each axis, `lead` points precede the `useful` outputs. A tile is transformed as a periodic
+// domain of two or three axes, so N1, N2 and N3 need not be coprime as in segment_prime_factor.cu.
 //
 // Past its sides a grid is extended by fold.cuh along each axis. At sides without such an extension
 // (nearest) the outputs near the side are wrong, and strategies/faces computes them by steps.
 //
-// `before`: points by which the first tile's inputs begin before the grid, at least `lead`, so that
-// inputs begin at whole sectors.
+// `before`: the number of points by which the first tile's inputs begin before the grid. Along x it
+// may exceed `lead`, so that the tiles' inputs and outputs touch fewer memory sectors.
 //
 // TILE_SHIFTED: all constant sides have one value, and a grid of that value does not change. The
 // value is subtracted from the inputs of tiles that reach past a side, and added to their outputs.
@@ -32,10 +34,10 @@ struct tile_arguments {
     long long in_far[3];  // Strides of planes, rows and grids, in elements.
     long long out_far[3];
     unsigned tiles[3];  // Numbers of tiles along z, y, x.
-    unsigned all;
-    int lead[3], useful[3], before[3], rest;
+    unsigned all;       // Number of tiles of all grids.
+    int lead[3], useful[3], before[3], padding;
     divisor by_tiles[3];
-    REAL past, unused;
+    REAL past, unused;  // past: the value past constant sides.
 };
 static_assert(layout_matches(sizeof(tile_arguments), 2 * sizeof(REAL)), "tile_header of segment/dense_tile.c");
 

@@ -9,8 +9,9 @@
 // At the first and last stage thread i has pair i % PAIRS, so that neighbouring threads access
 // neighbouring memory; in between it belongs to convolution i / THREADS. The first exchange
 // redistributes the points, and the last one restores them. A block takes tile after tile and
-// prefetches the next one to shared memory while it computes: GROUP tiles side by side, then their
-// next segment, so that the overlap is still in L2.
+// prefetches the next one to shared memory while it computes. The order of tiles is GROUP tiles
+// side by side, then those of the next segment of the same columns, so that the overlap is still in
+// L2.
 #include "device/divide.cuh"
 #include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
@@ -32,10 +33,10 @@ struct columns_arguments {
     long long out_far[3];
     unsigned others;           // Points of the third axis.
     unsigned segments, tiles;  // Along the axis; along x.
-    unsigned all;              // Tiles of all segments, of the third axis and the grids.
-    int lead, useful;
-    int width[3], rest;  // Widths of profiles: along the axis, along the third axis, along x.
-    long long skip[3];   // Points between the sides that the tables leave out (profile_at).
+    unsigned all;              // Number of tiles: segments * tiles * others * grids.
+    int lead, useful;          // Points before a segment's first output; its outputs.
+    int width[3], padding;     // Points of profiles: along the axis, along the third axis, along x.
+    long long skip[3];         // Points between the sides that the tables leave out (profile_at).
     // Divisors: segments * tiles, GROUP * segments, tiles of the last group, others.
     divisor by_plane, by_group, by_last, by_others;
     const REAL *profile[3];
@@ -52,7 +53,7 @@ struct tile {
     STORE *out;
     long long start, x;  // The segment's first input; the column.
     unsigned other;      // Index along the third axis.
-    images own;
+    images own;          // Inputs that are images of inputs of the same tile.
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// One row of the thread's two columns; 0 past the last column.
+// Copies one row of the thread's two columns. `have`: how many of them exist; the others are 0.
 __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
     if (VECTOR > 1 && have == 2) {
         copy_pair(to, from);
@@ -109,7 +110,6 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 #pragma unroll
         for (int k = 0; k < 16; k++, from += step) {
             const int j = first + THREADS * k;
-            if (outputs_of(k / 4) == outputs::none) continue;
             if (static_cast<unsigned>(j - begin) < static_cast<unsigned>(end - begin))
                 copy_pair(to + WIDTH * j, SEGMENT_COSINES ? s.in + dct_point_of(j) * a.in_far[0] : from);
         }
@@ -125,8 +125,8 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     copy_async_commit();
 }
 
-// Past an odd side columns are their negated mirror images. If all inputs were loaded, a thread
-// negates those that it reads itself.
+// Past an odd side a column continues as its negated mirror image. fetch() copies images without
+// their signs; here a thread negates the images among the points that it will take.
 __device__ __forceinline__ void negate_images(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
@@ -141,10 +141,10 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     if (MIRRORED && !SEGMENT_COSINES) {
         const tile s = find(a, i, pair);
         const images &m = s.own;
-        if (SEGMENT_MIDDLE || m.last - m.first < LENGTH) {
+        if (m.last - m.first < LENGTH) {
 #pragma unroll
             for (int e = 0; e < 16; e++) {
-                const source from = find_source(m, point_of(first, e), quarter_of(e));
+                const source from = find_source(m, point_of(first, e));
                 const point value = raw_pair(raw + WIDTH * from.at);
                 x[e] = {value_of(from, value.re), value_of(from, value.im)};
             }
@@ -156,19 +156,20 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
-// PROFILES: the weights sum to 1 and all constant sides have the same value, which is added times 1
-// - (1 - P)(1 - P').., where P, P' are the profiles of the axes (along one axis alone, P). This
-// combines two profiles:
+// PROFILES: the weights sum to 1, and all constant sides have the same value v. Then
+//     v (1 - (1 - P)(1 - P') ..)
+// is added to the outputs, where P, P', .. are the profiles of the axes: the effect of a value of 1
+// past the sides of one axis. joined() returns 1 - (1 - p)(1 - q).
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-// The table of P has the points near the low side, one 0 if there are points in between, and those
-// near the high side.
+// P at point i. The table has `width` entries for the points near the low side, then one 0 for all
+// points in between, if there are any, then the entries for the points near the high side.
 __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long skip, long long i) {
     return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
-// The terms added to the outputs of a thread's columns: `offset` for the other axes, plus `rest`
-// times P along the axis. Output j uses entry min(ahead + j, max(back + j, width)) of the table of
-// P.
+// A thread adds offset + rest P to the outputs of its two columns, where P is the profile along the
+// axis; the profiles of the other axes are contained in `offset` and `rest`. P of output j is entry
+// min(ahead + j, max(back + j, width)) of its table.
 struct addition {
     point offset, rest;
     int ahead, back;
@@ -207,10 +208,7 @@ __device__ __forceinline__ void store_rows(const columns_arguments &a, const til
         const int e = F * (k % COLUMNS) + k / COLUMNS;
         const int j = SEGMENT_COSINES ? dct_point_of(point_of(first, e)) : first + THREADS * k;
         STORE *const at = SEGMENT_COSINES ? s.out + j * a.out_far[0] : to;
-        const outputs here = outputs_of(k / 4);
-        if (here == outputs::none) continue;
-        if (here == outputs::all || static_cast<unsigned>(j - a.lead) < count)
-            store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
+        if (static_cast<unsigned>(j - a.lead) < count) store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
     }
 }
 // The same for one register, if the second column may be missing, or pairs are not aligned.
@@ -223,7 +221,7 @@ __device__ __forceinline__ void store_point(const columns_arguments &a, const ti
     if (have > 0) to[0] = narrow<STORE>(value.re);
     if (have > 1) to[1] = narrow<STORE>(value.im);
 }
-// With aligned pairs only the last column may lack a neighbour, so the loop is not unrolled.
+// If pairs are aligned, this runs for the last column only, and a loop keeps the code short.
 __device__ __forceinline__ void store_singly(const columns_arguments &a, const tile &s, const addition &add,
                                              const point (&x)[16], unsigned count, int have, int first) {
     if constexpr (VECTOR == 1) {
@@ -265,7 +263,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
     bool fetched = false;
 #pragma unroll 1
     do {
-        point x[16] = {};  // Or registers would hold the previous iteration's points.
+        point x[16] = {};  // Frees the registers of the previous iteration's points.
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int pair = thread % PAIRS, first = thread / PAIRS;

@@ -4,13 +4,14 @@
 //
 //     C = F X      inputs are right operands; each thread reads the elements that it copied, so
 //                  shared memory only buffers the next tile
-//     Y = F C^T    the transpose of an accumulator is a right operand: a lane's two neighbours of
-//                  a row are rows t and t + 4 of eight
-//     Z = F K^T    K: Y times the symbol
+//     Y = F C^T    the transpose of an accumulator is a right operand: a lane's two neighbouring
+//                  elements of a row are in its rows t and t + 4 of eight
+//     Z = F P^T    P: Y times the symbol, element by element
 //     W = F Z^T    Y and W have rows n2 and columns n1
 //
-// F is the symmetric matrix of cos + sin, its columns permuted as those rows are: 2t and 2t + 1 of
-// eight become t and t + 4. It stays in registers.
+// F is the symmetric matrix of cos + sin. Its columns are permuted as the rows of right operands
+// are: 2t and 2t + 1 of eight become t and t + 4. It stays in registers. Below, lane 4 g + t has
+// PTX's groupID g and its threadID_in_group t.
 #include "device/fragment.cuh"
 #include "params.cuh"
 #include "segment/overlapping_tiles.cuh"

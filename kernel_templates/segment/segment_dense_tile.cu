@@ -8,8 +8,9 @@
 //     N3 = 1   the next pair's inputs are prefetched to a buffer of their own; all threads share
 //              the only slice
 //     N3 > 1   each warp has its own slices from input to output, in place. The next inputs are
-//              copied as soon as outputs are written, and awaited slice by slice. Only data along
-//              z are exchanged between warps. Other blocks of the multiprocessor work meanwhile
+//              copied as soon as outputs are written, and awaited slice by slice. Warps exchange
+//              data only for the transforms along z. Meanwhile other blocks of the multiprocessor
+//              compute
 //     TRANSPOSED   outputs are written from registers, so a slice's memory is free for the next
 //              inputs as soon as it has been read
 //
@@ -33,7 +34,8 @@ __device__ __forceinline__ void wait_for_team() {
     else
         __syncwarp();
 }
-// A slice's inputs have arrived; those of other slices may be pending.
+// Waits until a slice's inputs have arrived, and applies their signs. Copies of other slices may
+// still be pending.
 __device__ __forceinline__ void receive(const tile_arguments &a, const pair &p, REAL *place, int slice, int t) {
     if (slice < WARPS)
         copy_async_wait<SLICES_OF_WARP - 1>();
@@ -66,8 +68,8 @@ __device__ __forceinline__ void finish_slice(const tile_arguments &a, const pair
     store_held(a, p, c, slice, lane, scale);
 }
 
-// Descriptors: the current pair's, the next one's, and the previous one's, whose outputs other
-// warps may still be writing.
+// There are three descriptors: of the current pair, of the next one, and of the previous one, whose
+// outputs other warps may still be writing.
 constexpr int DESCRIPTORS = 3;
 __device__ __forceinline__ unsigned next_descriptor(unsigned current) {
     return current == DESCRIPTORS - 1 ? 0 : current + 1;
@@ -101,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
 #pragma unroll 1
     do {
         const unsigned next = next_descriptor(current);
-        tile held[BLOCKS_2] = {};  // Or registers would hold the previous iteration's values.
+        tile held[BLOCKS_2] = {};  // Frees the registers of the previous iteration's values.
         scales scale = {REAL(1), REAL(1)};
         hide_from_optimizer(t);
         if (SCALED && begun) {  // All threads search for the largest value.

@@ -5,14 +5,15 @@
 // A, B: one step across and along the side. e: 1 at d = 0, otherwise 0. b: the side's source, a
 // line (segment_source.cu).
 //
-//              side |  d = 0  1 | 2  3 | ..        d: points from the side, two of which are the
-//     segment 0  b  | re im | re im |              real and the imaginary part of one
-//     segment 1  b  |                              convolution of b along the side
+//              side |  d = 0  1 | 2  3 | ..        d: the depth, in points from the side. Two
+//     segment 0  b  | re im | re im |              depths are the real and the imaginary part of
+//     segment 1  b  |                              one convolution of b along the side
 //
-// Across the side, the sum is one number for each d and each frequency of B: a table G(d) + i G(d +
-// 1), by which the transform of b is multiplied. Both parts of the table are real and even, so b *
-// G(d) and b * G(d + 1) are the two parts of the result, which convolve returns swapped. A block
-// computes segments at pairs of depths one after another; the outputs of a launch are disjoint.
+// At each frequency of B, the sum over k multiplies b by one number G(d). Two depths are computed
+// at once: the transform of b is multiplied by a table of G(d) + i G(d + 1). G is real and even, so
+// the real part of the inverse transform is the term at d, and its imaginary part that at d + 1;
+// convolve returns the two parts swapped. A block computes segments at pairs of depths one after
+// another; the outputs of a launch are disjoint.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "segment/extend.cuh"
@@ -26,9 +27,10 @@ struct face_arguments {
     // Strides, in elements, along the side and from the side inwards.
     long long out_along, out_deep;
     long long source_batch, out_batch;  // Strides of grids.
-    // Segments along the side; pairs of depths; both times the grids.
+    // Segments along the side; pairs of depths; the product of both and the number of grids.
     unsigned segments, pairs, all;
-    int lead, useful, width;  // width: number of depths.
+    int lead, useful;  // Points of a segment before its first output; outputs of a segment.
+    int width;         // Number of depths.
 };
 
 static_assert(layout_matches(sizeof(face_arguments)), "face_header of segment/segment_boundary_source.c");

@@ -2,12 +2,13 @@
 // weights in one pass over memory. Overlapping tiles are transformed as periodic domains in the
 // shared memory of one block, or of the SHARES blocks of a cluster:
 //
-//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps
+//                                                      f: the number of steps
 //
-//     tile    |<-- 2 N = 16 A ------>|      N complex points per row: even and odd points of 2 N
-//             |  . . . . . . . . .   |      real ones; T R rows. Outputs are inside LEAD rows and
-//     T R     |  . outputs       .   |      columns, and the reach of f steps to the high sides
-//             |  . . . . . . . . .   |
+//     tile    |<-- 2 N = 16 A ------>|      T R rows of N complex points: the even and the odd ones
+//             |  . . . . . . . . .   |      of 2 N real points. The first LEAD rows and columns are
+//     T R     |  . outputs       .   |      not outputs, nor are the last ones within the reach of
+//             |  . . . . . . . . .   |      f steps
 //
 //     rows, forward      radix A from global to shared memory, radix 8 in place: element 8 d + e
 //                        of a row has frequency d + A e
@@ -15,13 +16,14 @@
 //     symbol             combines frequency k with -k, which is in the lane 16 further (mix)
 //     columns, rows      the inverse, in reverse order
 //
-// The pitch of rows is odd: lanes on neighbouring rows, or on neighbouring elements, have no bank
-// conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks of the
-// multiprocessor compute while it loads.
+// The pitch of rows is odd, so lanes on neighbouring rows, or on neighbouring elements, have no
+// bank conflicts. Tiles of a plane are numbered along x first. A block has one tile; other blocks
+// of the multiprocessor compute while it loads.
 //
-// Block b of a cluster has rows q + R r with q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, for
-// all r < T: whole butterflies of radix T, so that rows, and columns except the last stage, are
-// local. The last stage has frequency t of all q:
+// The rows of a tile are q + R r with q < R and r < T. A block of a cluster has the rows of
+// EACH = R / SHARES values of q, and thus whole butterflies of radix T. Only the last stage of
+// columns needs rows of other blocks: for each frequency t of the first stage, it transforms the
+// points of all q.
 //
 //     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, T rows each
 //               t = 0  x x | x x                   read from all blocks, and written back in
@@ -42,10 +44,10 @@ using value = complex<REAL>;
 constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
 constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block.
-// Groups of 8 columns, without the mirror images of others.
+// GROUPS: groups of 8 columns, of which two mirrored ones count once. UNITS: the columns in them.
 constexpr int GROUPS = A / 2 + 1, UNITS = 8 * GROUPS;
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
-              "mirrored frequencies lie in other lanes, other registers");
+              "a frequency and its mirror image are in different lanes and registers");
 static_assert(R % SHARES == 0, "each block has whole butterflies of radix T");
 
 struct row_line {
@@ -72,7 +74,7 @@ struct tile_arguments {
     long long ny, nx;
     long long in_far[3], out_far[3];  // Strides of rows, planes and grids, in elements.
     unsigned tiles_x, tiles_y, planes;
-    int lead_y, lead_x, useful_y, useful_x, rest;
+    int lead_y, lead_x, useful_y, useful_x, padding;
 };
 
 static_assert(layout_matches(sizeof(tile_arguments)), "tile_header of segment/fft_tile.c");
@@ -206,14 +208,14 @@ __device__ __forceinline__ void transform_columns(const tile_arguments &a, const
 //     Z'[k]  = (s - d sin t) Z[k] + i d cos t conj(Z[-k])
 //     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
 //
-// The lane 16 further has the mirrored column and the mirrored rows: frequency T - t + T (R - 1 -
-// r) for t + T r, or T (R - r) if t = 0.
+// -k is in the lane 16 further, which has the mirrored column. If this lane has frequency t + T r
+// along y, the other one has T - t + T (R - 1 - r), or T (R - r) if t = 0.
 __device__ __forceinline__ value shuffled(value z) {
     const int lane = threadIdx.x % 32 ^ 16;
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
 }
 struct mixing {
-    const REAL *symbol;  // At row t of the unit, for the lane's pair.
+    const REAL *symbol;  // Entry of this unit and row t; the same for both lanes of a pair.
     REAL sine, cosine;   // sine: negated in the second lane.
     bool second;
 };
@@ -275,12 +277,12 @@ __device__ __forceinline__ void convolve_columns(const tile_arguments &a, const 
 #pragma unroll 1
     for (int group_of_16 = threadIdx.x / 32 * SHARES + s.rank; group_of_16 < T * UNITS / 16; group_of_16 += step) {
         const int i = 16 * group_of_16 + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
-        const bool middle = 2 * d == A, among = d == 0 || middle;
+        const bool middle = 2 * d == A, self_mirrored = d == 0 || middle;
         // The mirrored column is in group A - d.
-        const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;
-        const bool same_rows = t == 0 || 2 * t == T, active = !among || (same_rows ? e <= to_e : 2 * t < T);
-        const bool writes = active && !(second && among && same_rows && e == to_e);
-        const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
+        const int mirror_e = d == 0 ? (8 - e) % 8 : 7 - e;
+        const bool same_rows = t == 0 || 2 * t == T, active = !self_mirrored || (same_rows ? e <= mirror_e : 2 * t < T);
+        const bool writes = active && !(second && self_mirrored && same_rows && e == mirror_e);
+        const int group = second ? (A - d) % A : d, column = 8 * group + (second ? mirror_e : e);
         const int own = second ? (T - t) % T : t;
         value *const line = tile + column;
         const value half_angle = load_pair(a.half_angles + 2 * unit);

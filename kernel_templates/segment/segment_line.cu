@@ -1,6 +1,7 @@
 // Overlap-save convolution along x: any number of steps of a stencil in one pass over memory:
 //
-//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps, f: the steps
+//     out = inverse FFT of (FFT of in, times K^f)      K: the symbol of the taps
+//                                                      f: the number of steps
 //
 //     line      |---------------------------------------------------------|    n points
 //     segment 0 .. LEAD | useful      | ..          LENGTH points: the reach of f steps to the
@@ -8,15 +9,16 @@
 //
 // Two neighbouring segments are the real and the imaginary part of one convolution
 // (fft_convolution.cuh), because the taps are real. A block takes GROUPS pairs at a time, and
-// prefetches the next ones to shared memory while it computes. F = 1: half a warp has a pair, and
-// no warp waits for another one; else GROUPS is 1.
+// prefetches the next ones to shared memory while it computes. If F (SEGMENT_FIRST) is 1, half a
+// warp computes a pair, and no warp waits for another one. Otherwise GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (multiply_mirrored_line).
 // SEGMENT_SINGLE: a block takes single longer segments, whose even and odd points are the two
 // parts.
 //
-// Inputs past a side are the line's extension (extend.cuh). A constant or fixed side adds its value
-// times its profile, the effect of a value of 1 after f steps.
+// Inputs past a side are the line's extension (extend.cuh). The value of a constant or fixed side
+// is multiplied by the side's profile, the effect after f steps of a value of 1, and added to the
+// outputs.
 #include "device/launch_checks.cuh"
 #include "segment/fft_convolution.cuh"
 #include "segment/line.cuh"
@@ -25,8 +27,7 @@ constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, A
 constexpr int MEMBERS = TEAMS * THREADS;  // Threads that load a segment's inputs.
 constexpr bool STREAMED = SEGMENT_TRANSFER & 1, DIRECT_INPUTS = SEGMENT_TRANSFER & 2,
                WIDE_PREFETCH = SEGMENT_TRANSFER & 4;
-static_assert(!DIRECT_INPUTS || (F == 1 && !SEGMENT_MIDDLE),
-              "only there threads have few enough numbers of each segment");
+static_assert(!DIRECT_INPUTS || F == 1, "only there threads have few enough numbers of each segment");
 // Real values of a segment in one complex number.
 constexpr int EACH_POINT = SINGLE ? 2 : 1;
 constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // Points of a segment.
@@ -42,10 +43,10 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const segme
     return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
-// SEGMENT_ROTATED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
-// lies at a whole memory line, and the inputs before it follow the last one. Circular convolution
-// commutes with rotation, so outputs are rotated likewise. Except at the ends of the line,
-// neighbouring threads then load and store whole memory lines wherever segments begin.
+// SEGMENT_ROTATED: a segment inside its line is stored rotated. Index 0 has input `rotation`, which
+// lies at the start of a memory line, and the inputs before it follow the last one. Circular
+// convolution commutes with rotation, so outputs are rotated likewise. Neighbouring threads then
+// load and store whole memory lines wherever segments begin, except at the ends of the line.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int rotation_of(const segment_position &s) {
     if (!SEGMENT_ROTATED || !inside(s, SPAN)) return 0;
@@ -75,7 +76,8 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const segm
     }
 }
 
-// Starts copying the segment's inputs to shared memory: all inner ones in units of 16 bytes.
+// Starts copying the segment's inputs to shared memory. With VECTOR > 1, points of the line are
+// copied in units of 16 bytes.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     const bool there = segment < a.all;
     const segment_position s = find(a, there ? segment : 0, SPAN);
@@ -83,7 +85,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     if (!there) {
 #pragma unroll 1
         for (int i = t; i < SPAN; i += MEMBERS) raw[i] = narrow<STORE>(REAL(0));
-    } else if (!SEGMENT_MIDDLE && inside(s, SPAN)) {
+    } else if (inside(s, SPAN)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
         const STORE *const first = from + rotation_of(s);
         const int last = SPAN - rotation_of(s);
@@ -123,13 +125,13 @@ __device__ __forceinline__ void negate_images(const line_arguments &a, const seg
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Loads inputs to registers: of a segment as the real part, or of the next one as the imaginary
-// part. Only few segments are at a side.
+// Loads the inputs of a segment from shared memory to registers: as real parts, or with IM as
+// imaginary parts. take_images serves the few segments at a side, which contain images.
 template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const source from = find_source(m, point_of(t, i), quarter_of(i));
+        const source from = find_source(m, point_of(t, i));
         (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
     }
 }
@@ -137,9 +139,9 @@ template <bool IM>
 __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
     if (MIRRORED && segment < a.all) {
         const segment_position s = find(a, segment, SPAN);
-        if (SEGMENT_MIDDLE || !inside(s, SPAN)) {
+        if (!inside(s, SPAN)) {
             const images m = images_of(a, s);
-            if (SEGMENT_MIDDLE || m.own) {
+            if (m.own) {
                 take_images<IM>(m, raw, x, t);
                 return;
             }
@@ -162,8 +164,8 @@ __device__ __forceinline__ void take_points(const segment_position &s, point (&x
         (IM ? x[i].im : x[i].re) = widen(from[j]);
     }
 }
-// Loads a pair of segments directly to registers. False, for all lanes of the warp: the pair is not
-// inside of its lines, and nothing is loaded.
+// Loads a pair of segments directly to registers. If any segment of the warp's two pairs reaches
+// past its line, it loads nothing and returns false to all lanes.
 __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
     const bool there = segment + 1 < a.all;
     const segment_position s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
@@ -194,7 +196,7 @@ __device__ __forceinline__ void take_single(const line_arguments &a, unsigned se
     }
     const images m = images_of(a, s);
     const auto image = [&](int i) {
-        const source from = find_source(m, i, 0);
+        const source from = find_source(m, i);
         return value_of(from, widen(raw[from.at]));
     };
     const auto signed_value = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
@@ -217,16 +219,14 @@ __device__ __forceinline__ void store_output(T *to, T value) {
         *to = value;
 }
 
-// Writes registers to the line. Only few segments are at a side.
+// Writes registers to the line. SIDES: adds the terms of sides, which only few segments need.
 template <bool IM, bool SIDES>
 __device__ __forceinline__ void store_to(const line_arguments &a, STORE *to, unsigned count, const sides &at,
                                          int rotation, const point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int index = point_of(t, i) + rotation, j = may_wrap(i) && index >= LENGTH ? index - LENGTH : index;
-        const outputs here = outputs_of(quarter_of(i));
-        if (here == outputs::none) continue;
-        if (here == outputs::some && static_cast<unsigned>(j - a.lead) >= count) continue;
+        if (static_cast<unsigned>(j - a.lead) >= count) continue;
         const REAL value = IM ? x[i].im : x[i].re;
         store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }
@@ -272,7 +272,8 @@ __device__ __forceinline__ void store_outputs(const line_arguments &a, unsigned 
         store_to<IM, false>(a, s.out + s.start, count, at, rotation, x, t);
 }
 
-// The two parts, with re and im exchanged, are neighbours.
+// Stores the outputs of a single segment. convolve() has swapped the two parts of x[i], so `im` is
+// the point before `re`.
 template <bool SIDES>
 __device__ __forceinline__ void store_pairs(const line_arguments &a, STORE *to, unsigned count, const sides &at,
                                             int rotation, const point (&x)[16], int t, int team) {
@@ -313,7 +314,7 @@ __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigne
     bool fetched = false;
 #pragma unroll 1
     do {
-        point x[16] = {};  // Or registers would hold the previous iteration's points.
+        point x[16] = {};  // Frees the registers of the previous iteration's points.
         int thread = threadIdx.x;
         hide_from_optimizer(thread);
         const int t = thread % THREADS, team = thread / THREADS;
@@ -370,7 +371,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
     unsigned segment = 2 * (GROUPS * blockIdx.x + group) - (fetched ? 0 : step);
 #pragma unroll 1
     do {
-        point x[16] = {};  // Or registers would hold the previous iteration's points.
+        point x[16] = {};  // Frees the registers of the previous iteration's points.
         int t = threadIdx.x % THREADS;
         hide_from_optimizer(t);
         if (fetched) {

@@ -5,11 +5,12 @@
 //     point n  ->  (n mod N1, n mod N2, n mod N3)
 //     frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N
 //
-// A circular convolution is then one along each axis, without twiddle factors or reordering.
-// Neighbours of the line lie on a diagonal of the 3D array, which wraps along all three axes. Two
-// neighbouring segments are the real and the imaginary part.
+// A circular convolution of the segment is then a circular convolution of the 3D array along all
+// three axes, without twiddle factors or reordering. Neighbours of the line lie on a diagonal of
+// the array, which wraps along all three axes. Two neighbouring segments are the real and the
+// imaginary part.
 //
-// The FFTs of segment_line.cu are faster at every length: this kernel is kept to be compared with
+// The FFTs of segment_line.cu are faster at every length. This kernel is kept to be compared with
 // them. For 2D and 3D grids of any taps see segment_dense_tile.cu.
 #include "device/launch_checks.cuh"
 #include "segment/dense_convolution.cuh"
@@ -21,8 +22,8 @@ static_assert(shared_bytes_match((4 * BUFFER + MAXIMA) * sizeof(REAL)), "segment
 
 __device__ __forceinline__ int cell_of(int n) { return row_at(n % N1) + n % N2 + n % N3 * SLICE; }
 
-// The indices of points n, n + THREADS, ..: the step is a constant, so a comparison decides for
-// each axis whether it wraps.
+// The indices in shared memory of points n, n + THREADS, .. The step is a constant, so for each
+// axis one comparison decides whether it wraps.
 struct diagonal {
     int n1, n2, n3, at;  // at: index of the first one.
     template <int N>
@@ -66,7 +67,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
                            second = find(a, both ? segment + 1 : 0, LENGTH);
     if (both && is_plain(a, first) && is_plain(a, second)) {
         const STORE *const from = first.in + first.start + t, *const of_second = second.in + second.start + t;
-        // The indices are recomputed: keeping them needs registers that hold the matrices.
+        // The indices are recomputed, because the matrices leave no registers to keep them.
         hide_from_optimizer(t);
         const diagonal d = diagonal_from(t);
 #pragma unroll

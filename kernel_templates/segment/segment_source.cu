@@ -4,9 +4,10 @@
 //     b(p) = sum over taps o of  w_o g(p + o)
 //     g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// It is nonzero only at points next to such a side, at index at_* (-1: no such side). A point next
-// to several sides belongs to the first of them. The results are planes of `rows` rows of `pitch`
-// points, padded with 0:
+// b is nonzero only at points next to a fixed or constant side. `at` holds the index of these
+// points along the side's axis; it is -1 if the side is neither. A point next to several such sides
+// belongs to the first of them. The results are planes of `rows` rows of `pitch` points, padded
+// with 0:
 //
 //     z low (y, x) | z high | y low (z, x) | y high | x low (z, y) | x high
 //
@@ -22,18 +23,20 @@
 
 struct source_tap {
     double weight;
-    int z, y, x, towards;  // towards: a bit for each side, in the order z low, z high, y low, ..
+    // towards: a bit for each side that the tap points to, in the order z low, z high, y low, ..
+    int z, y, x, towards;
 };
 struct source_arguments {
     const STORE *in;
     STORE *out;
-    REAL *source, *kept;  // Planes across z of all grids, then across y, x.
+    // b, and the values at the sides: first the planes normal to z of all grids, then to y and x.
+    REAL *source, *kept;
     const source_tap *taps;
     long long in_z, in_y, in_batch, out_z, out_y, out_batch;  // Strides, in elements.
     long long points;                                         // Of all planes.
     double constant[3][2];                                    // Value past each side of z, y, x.
     int n[3], at[3][2];
-    int rows[3], pitch[3];  // Of planes across z, y, x; 0: there are none.
+    int rows[3], pitch[3];  // Of the planes normal to z, y, x; 0: there are none.
     int ntaps, tiles;       // tiles: blocks of a grid.
     unsigned grids;
 };
@@ -55,13 +58,13 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// The odd sides of an axis that are so near that a tap may reach a frozen point, or past a constant
-// side. Taps towards other sides add nothing.
+// The sides of an axis that may add terms at index i, one bit for each: fixed sides whose frozen
+// points a tap may reach from there, and constant sides past which it may reach.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ int near(long long i, int n) {
-    constexpr bool ODD_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,
-                   ODD_HIGH = SIDE_HIGH == FIXED || SIDE_HIGH == CONSTANT;
-    return (ODD_LOW && i < 2 * LOW) + 2 * (ODD_HIGH && i >= n - 2 * HIGH);
+    constexpr bool HAS_TERM_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,
+                   HAS_TERM_HIGH = SIDE_HIGH == FIXED || SIDE_HIGH == CONSTANT;
+    return (HAS_TERM_LOW && i < 2 * LOW) + 2 * (HAS_TERM_HIGH && i >= n - 2 * HIGH);
 }
 __device__ __forceinline__ REAL source_at(const source_arguments &a, const STORE *grid, long long z, long long y,
                                           long long x) {

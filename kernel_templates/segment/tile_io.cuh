@@ -3,13 +3,14 @@
 //
 // Descriptors in shared memory describe a pair of tiles (overlapping_tiles.cuh) that are
 // transformed together. A block's threads compute them before they are needed. For transposed 3D
-// tiles (dense_convolution.cuh), they include the destination of each lane's outputs.
+// tiles (TRANSPOSED in dense_dft.cuh), they include the destination of each lane's outputs.
 //
-// These outputs go from registers to memory: lane (g, t) of a fragment has rows 2t and 2t+1, and
-// columns g and g + 8, of both tiles. To write whole sectors with eight lanes, the columns of a
-// tile are rotated within its slices, and lanes write the last columns of a tile together with the
-// first ones of the next tile. For tiles of 12 outputs whose first one is the second half of a
-// sector (each digit is a pair of columns, bars are sector boundaries):
+// The outputs of transposed tiles go from registers to memory. Lane 4 g + t has rows 2t and 2t+1,
+// and columns g and g + 8, of both tiles. To write whole sectors with eight lanes, the columns of a
+// tile are rotated within its slices, and lanes write the last columns of the first tile together
+// with the first ones of the second tile. An example with 12 outputs in a row of a tile, of which
+// the first ones fill the second half of a sector. A digit is a pair of columns, a bar is a sector
+// boundary:
 //
 //     outputs in memory   .0|12|34|50|12|34|5.   the first tile's, then the second one's
 //     access 0             |12|34|               columns g of the first tile
@@ -24,7 +25,7 @@
 
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
-// Points past the side, or on it, are 0.
+// Whether points past the side, or the one on it, are 0.
 constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }
 constexpr bool ENDS = ends(Z_SIDE_LOW) || ends(Z_SIDE_HIGH) || ends(Y_SIDE_LOW) || ends(Y_SIDE_HIGH) ||
                       ends(X_SIDE_LOW) || ends(X_SIDE_HIGH);
@@ -35,18 +36,19 @@ struct tile_descriptor {
     long long from;
     long long to;    // The same in the output.
     long long grid;  // Element offset of the first point of the tile's grid in the input.
-    // Elements from the grid's first point to the tile's first row; NONE: rows lie past a side.
+    // Elements from the grid's first point to the tile's first row; NONE: rows reach past a side.
     long long rows_from;
-    // Outputs are columns from left to right - 1, rows and slices below the others; all 0 for no
-    // tile.
+    // Outputs are columns left to right - 1, rows below `rows` and slices below `slices`. All four
+    // are 0 if there is no tile.
     int left, right, rows, slices;
 };
 // Destination of a lane's outputs of one access, see above.
 struct destination {
-    long long to;  // Element offset of slice 0, row 0. slices is 0 if the lane has no outputs.
-    int rows, slices;
+    long long to;      // Element offset of slice 0, row 0.
+    int rows, slices;  // The ends of the tile's outputs; slices is 0 if the lane has no outputs.
 };
-constexpr int EIGHT = 8, DESTINATIONS = TRANSPOSED ? 4 * EIGHT : 1;  // Lanes of four accesses.
+// There is a destination for each of eight lanes in each of four accesses.
+constexpr int EIGHT = 8, DESTINATIONS = TRANSPOSED ? 4 * EIGHT : 1;
 struct pair {
     tile_descriptor at[2];
     unsigned tile;  // The number of the first tile.
@@ -97,7 +99,8 @@ __device__ __forceinline__ tile_descriptor describe_tile(const tile_arguments &a
 
 struct rotation {
     int first, second;  // The columns stored first in the slices of the two tiles.
-    // Lanes g below these write the last columns of the first tile, and of the second one.
+    // Lanes g < last write the last columns of the first tile (access 1), lanes g < next those of
+    // the second tile (access 2).
     int last, next;
 };
 constexpr int SECTOR = 32 / static_cast<int>(sizeof(STORE));
@@ -120,7 +123,7 @@ __device__ __forceinline__ column_of find_column(const rotation &at, int k, int 
 // ---- computing the descriptors of a pair
 
 __device__ __forceinline__ bool is_pair(const pair &p) { return p.at[0].slices > 0; }
-// For transposed 3D tiles, one warp does it: the first to arrive at the block's barrier.
+// For transposed 3D tiles, one warp computes them: the first to arrive at the block's barrier.
 constexpr int FINDERS = TRANSPOSED ? 32 : THREADS, FINDERS_OF_TILE = FINDERS / 2;
 __device__ __forceinline__ void describe_pair(const tile_arguments &a, unsigned tile, pair &to) {
     const int finder = threadIdx.x % FINDERS, second = finder / FINDERS_OF_TILE, first = finder % FINDERS_OF_TILE;
@@ -140,7 +143,8 @@ __device__ __forceinline__ void describe_pair(const tile_arguments &a, unsigned 
 
 constexpr bool IN_PLACE = N3 > 1;
 constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // Threads that copy a slice.
-constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // Rows of both tiles, side by side.
+// Rows of each of the two tiles that a team copies at once.
+constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 // ---- inputs
@@ -187,7 +191,7 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
     }
 #pragma unroll 1
     for (int some = 0; some < ROWS_OF_THREAD; some += ROWS_LOOKED_UP) {
-        // All descriptors are read before the first copy, to overlap the loads' latency.
+        // All offsets are read before the first copy, to overlap the loads' latency.
         long long y[ROWS_LOOKED_UP];
 #pragma unroll
         for (int k = 0; k < ROWS_LOOKED_UP; k++) y[k] = c.sources[N3 + first + (some + k) * ROWS_AT_ONCE];
@@ -219,16 +223,16 @@ __device__ __forceinline__ void apply_signs(const tile_arguments &a, const input
 
 // ---- outputs
 
-// A thread's column of outputs. Rows of two neighbouring tiles are adjacent in memory, and threads
-// are assigned accordingly.
+// A thread's column of outputs. A row of the second tile's outputs follows that of the first tile
+// in memory, so neighbouring threads have the columns of both, one tile after the other.
 struct outputs {
     long long to;     // Element offset of slice 0 and this thread's row 0.
     unsigned rows;    // FEW_ROWS: bit k is set if row k of this thread is an output.
-    int first, last;  // Else rows first to last - 1, relative to the thread's row.
+    int first, last;  // Without FEW_ROWS: rows first to last - 1, relative to the thread's row.
     int last_slice, buffer, row, column;
     bool sees_side;
 };
-// All are read before the first is written, to overlap the loads' latency.
+// A thread reads all of its values before it writes the first, to overlap the loads' latency.
 constexpr bool FEW_ROWS = ROWS_OF_THREAD <= 16;
 // Bit mask of this thread's rows before `row`.
 __device__ __forceinline__ unsigned rows_before(int row) {
@@ -299,7 +303,7 @@ __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &
     for (int k = 0; k < 4; k++) {
         const int row = k / 2 * 8 + k % 2;
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
-        // The addition is unconditional, because sums in f64 wait for its products.
+        // Without TILE_SHIFTED not even 0 is added: an addition in f64 waits for pending products.
         if (TILE_SHIFTED) value += sees_side ? a.past : REAL(0);
         store_if(first + row >= a.lead[1] && first + row < end, 1, to + row * a.out_far[1], narrow<STORE>(value));
     }

@@ -1,11 +1,11 @@
-// The two factors in sparse_chain: V along x, whose sums are the words of the right factor of U,
-// along y (drawn in sparse_chain.cu).
+// The two left factors of a term in sparse_chain: V along x and U along y. The sums of V's products
+// are the words of U's right factor (drawn in sparse_chain.cu).
 #pragma once
 #include "device/sparse.cuh"
 #include "device/unroll.cuh"
 #include "sparse/stage.cuh"
 
-// Metadata and lane positions that all banded left factors of HALVES have in common.
+// A lane's metadata, which are the same for all left factors with a window of HALVES halves.
 template <int HALVES>
 struct places {
     // Registers of metadata of a lane, and their words in the table.
@@ -19,7 +19,8 @@ struct places {
 };
 template <class STORED, int HALVES, int PARTS>
 struct factor {
-    // Words of a product's left factor; products; words of all of them in the table.
+    // FRAGMENT: words of the left factor of one product and part. WORDS: words of the whole factor
+    // in the table.
     static constexpr int FRAGMENT = 128, PRODUCTS = HALVES / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;
     static_assert(HALVES % 2 == 0, "products of one size");
     unsigned word[PRODUCTS][PARTS][4];
@@ -82,7 +83,7 @@ struct row_factors {
     }
 };
 
-// The line and the column of shared memory where a lane's first word of the first set lies.
+// The line and the column in shared memory of a lane's first word of the first set.
 template <class STORED>
 __device__ __forceinline__ int first_line(int g, int halves_y, int windows) {
     return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2 * windows;

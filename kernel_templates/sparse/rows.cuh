@@ -85,9 +85,9 @@ struct window_words {
     }
 };
 
-// add_window for both parts. Tensor cores truncate below some 22 bits of the largest number in a
-// product, its accumulator included, so each product has its own accumulator, small numbers first,
-// and the sums are rounded when they are added.
+// add_window for both parts. Tensor cores truncate a sum, of products and accumulator, some 22 bits
+// below its largest number. So the three products of a left factor have an accumulator of their
+// own, to which the smaller ones are added first; then this is added to the sum with rounding.
 template <int COUNT, int WORDS>
 __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
                                           unsigned meta, int k, int s) {
@@ -103,8 +103,8 @@ __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<
         }
 }
 
-// Multiplies the window of rows LINE + 8 g by the rows of taps that meet it, into sums 0 to RUN -
-// 1: tap row i into sum s - i.
+// Multiplies product k of the window of row s by the rows of taps that meet it: row i of the taps
+// contributes to sum s - i, if there is such a sum. s counts rows from the first one read.
 template <int COUNT, int WORDS>
 __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                            const window_words<WORDS> &b, unsigned meta, int k, int s) {

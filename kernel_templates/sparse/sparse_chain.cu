@@ -1,5 +1,5 @@
-// Several steps of a 2D stencil at once. Their taps together are a sum of a few separable terms,
-// each of which is a chain of two 2:4 sparse products on the tensor cores.
+// Several steps of a 2D stencil at once. The taps of all these steps in one are a sum of a few
+// separable terms, each of which is a chain of two 2:4 sparse products on the tensor cores.
 //
 //     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
@@ -19,8 +19,9 @@
 // ends with four adjacent outputs of rows g and g + 8. Product K of U for a block of 16 rows takes
 // the same words as product K - SETS for the next block. So an iteration's words, of 16 rows from
 // each half of U's window (in f16 one set, in f32 two), are computed once and added to the sums of
-// DEPTH blocks; each row of T is computed twice, once in either half. In iteration s, sum[d]
-// belongs to block s - d, which then lacks DEPTH - 1 - d iterations:
+// DEPTH blocks; each row of T is computed twice, once for either half. In iteration s, sum[d]
+// belongs to block s - d, which then lacks DEPTH - 1 - d iterations. With T(s) for the words of
+// iteration s, and U(d) for the SETS products of U that take them for block s - d:
 //
 //     iteration s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)
 //                    ..    sum[DEPTH - 1] is complete
@@ -33,12 +34,12 @@
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // Where rows begin at any element (VECTOR 1), lines are copied as in unaligned.cuh. In f16 the
-// eight rows are then all even or all odd, and either kind has its own window of V. Outputs go
-// through shared memory, from which half a warp stores a whole row of the block while it computes
-// the next chunk: 16 bytes that two warps share would be stored in parts, which takes as long as
-// several whole stores. Blocks with columns past sides take longer: if SPARSE_SIDE_BLOCKS is not 0,
-// the first and the last two columns of tiles have one more block each than the others, so that
-// their blocks have fewer rows.
+// eight rows are then all even or all odd, and either kind has its own window of V. Outputs are put
+// into shared memory. Half a warp stores a whole row of them to the grid while the next chunk is
+// computed. If warps stored their outputs directly, slots of 16 bytes that two warps share would be
+// stored in parts, which takes as long as several whole stores. Blocks with columns past sides take
+// longer: if SPARSE_SIDE_BLOCKS is not 0, the first and the last two columns of tiles have one more
+// block each than the others, so that their blocks have fewer rows.
 //
 // 1024 points with windows of 64 (15 steps of reach 1, f16) take 96 cycles for the 48 products of a
 // term, 128 cycles of shared memory for the 32 reads of 512 bytes of all terms, and 220 cycles of
@@ -57,8 +58,8 @@ constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int WINDOWS = UNALIGNED ? POINTS_OF_WORD : 1;  // windows of V: of even and of odd lines
-// Pitch of lines modulo 128 bytes, in elements; with two windows modulo 64 bytes, because
-// neighbouring lanes read every second line.
+// PITCH modulo PITCH_PERIOD is PITCH_REMAINDER elements. The period is 128 bytes; with two windows
+// 64 bytes, because neighbouring lanes then read every second line.
 constexpr int PITCH_PERIOD = 32 * POINTS_OF_WORD / WINDOWS;
 constexpr int PITCH_REMAINDER = HALVES % 8 == 4 ? PITCH_PERIOD / 4 : PITCH_PERIOD / 2;
 using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
@@ -132,7 +133,7 @@ struct factors {
     places<HALVES_Y> y;
     factor<STORED, HALVES_Y, PARTS> u[SPARSE_TERMS];
 
-    // window: that of even and of odd lines.
+    // window: the numbers of the windows of even and of odd lines.
     __device__ __forceinline__ void read(const unsigned *table, int lane, const int (&window)[WINDOWS]) {
         using of_x = factor<STORED, HALVES, PARTS>;
 #pragma unroll
@@ -221,9 +222,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE;
-    // UNALIGNED. filled: chunks whose columns past sides were filled. Iteration s completes the 16
-    // rows from row 16 (s - DEPTH + 1) of the block on. They are stored a chunk later, beyond a
-    // barrier, each unit every UNITS-th.
+    // UNALIGNED. filled: chunks whose columns past sides are filled. Iteration s completes 16 rows,
+    // from row 16 (s - DEPTH + 1) of the block on. These rows are stored one chunk later, after a
+    // barrier; each unit (half a warp) stores every UNITS-th row.
     int filled = 0;
     if (UNALIGNED) unaligned.template clear<PITCH, STAGES>(shared);
     const long long first_row = first * TALL;

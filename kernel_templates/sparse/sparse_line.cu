@@ -4,11 +4,11 @@
 //
 // K is w as a banded matrix with a row for each of 16 outputs, half of it zeros, which the launcher
 // encodes (encode.h). A thread block has a tile of WIDE points, and each warp 8 segments of 128 of
-// them. Each of the eight columns of a right factor is a group of 16 adjacent points. Groups of
-// ADJACENT_COLUMNS columns are adjacent, and a column's next group is 16 ADJACENT_COLUMNS points
-// further on, so a warp stores 64 or more adjacent bytes. Product k of a group uses the words that
-// product k - NEXT uses of the column's next group: each set of words is read once and added to the
-// sums of all groups that depend on it. With ADJACENT_COLUMNS 2:
+// them. Each of the eight columns of a right factor belongs to a group of 16 adjacent outputs.
+// Groups of ADJACENT_COLUMNS columns are adjacent, and a column's next group is 16 ADJACENT_COLUMNS
+// points further on, so a warp stores 64 or more adjacent bytes. The words of product k of a group,
+// a set, are also those of product k - NEXT of the column's next group: each set is read once and
+// added to the sums of all groups that depend on it. With ADJACENT_COLUMNS 2:
 //
 //     points            | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
@@ -16,10 +16,11 @@
 // ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
 // whole memory lines, but each group reads its own words.
 //
-// Each tile, with the reach of the taps, is one stage of shared memory, point after point, while
-// AHEAD of them arrive. A stage begins at a memory line, SKIP points before its window, so that
-// eight threads load one line. In f32 ADJACENT, the 16-byte pieces in every second run of 128 bytes
-// are exchanged, FLIP apart, which avoids bank conflicts.
+// Each tile, with the reach of the taps, is one stage of shared memory, point after point; AHEAD
+// further tiles arrive while one is computed on. A stage begins at a memory line, SKIP points
+// before its window, so that eight threads load one line. If ADJACENT in f32, slots of 16 bytes
+// that are FLIP slots apart are exchanged in every second run of 128 bytes, which avoids bank
+// conflicts.
 //
 //     stage:   SKIP | LEAD | WIDE outputs | points right of them
 //
@@ -37,10 +38,11 @@ constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 constexpr int GROUPS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * GROUPS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
-// SETS: sets of words in a group of 16 points.
+// A set is the words that one product reads. SETS: sets from a group of 16 points to the adjacent
+// one.
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
-// Points to a column's next group.
+// NEXT_GROUP: points from a column's group to its next group.
 constexpr int ADJACENT_COLUMNS = SPARSE_ADJACENT_COLUMNS, NEXT_GROUP = 16 * ADJACENT_COLUMNS;
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
 constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
@@ -132,7 +134,7 @@ struct factor {
 
 // Adds all sets of a warp's segments. `begin`: the lane's first word.
 __device__ __forceinline__ void add_sets(float (&sum)[GROUPS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
-    // Sets from a column's group to its next one, and from the first to the last.
+    // Sets from a column's group to its next group, and from its first group to its last.
     constexpr int NEXT = NEXT_GROUP / POINTS_OF_SET, LAST = NEXT * (GROUPS_OF_SEGMENT - 1);
     unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set;
@@ -152,8 +154,7 @@ __device__ __forceinline__ void add_sets(float (&sum)[GROUPS_OF_SEGMENT][4], con
     });
 }
 
-// The same ADJACENT: group c starts one segment further on; `begin`: the lane's first word for each
-// product.
+// The same if ADJACENT: group c lies in segment c. `begin`: the lane's first word for each product.
 __device__ __forceinline__ void add_segments(float (&sum)[GROUPS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
 #pragma unroll

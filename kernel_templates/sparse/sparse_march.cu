@@ -11,9 +11,9 @@
 //     row m  |  g = 0   |  g = 1     | ..        outputs 16 g to 16 g + 15 read in row s
 //                                            sum m: the outputs of row m
 //
-// ACROSS warps are adjacent along x, the others are below. Wider tiles read longer pieces of rows,
-// and a smaller share of halo columns, which two blocks read, by one more request for each row and
-// side.
+// ACROSS warps are adjacent along x, the others are below. In wider tiles pieces of rows are
+// longer, and halo columns, which two blocks read and which need one more request for each row and
+// side, are a smaller share.
 //
 // Rows are in a ring: an iteration reads the TALL rows below those of the previous one, and the
 // first iteration also the reach of the taps.

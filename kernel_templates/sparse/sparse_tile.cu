@@ -23,12 +23,13 @@
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
 // A block marches in 3D along z, from plane to plane, in 2D down from tile to tile. Each plane, or
-// tile, with the reach of the taps, is one stage of shared memory; AHEAD of them arrive.
+// tile, with the reach of the taps, is one stage of shared memory; AHEAD further stages arrive
+// meanwhile.
 //
 //     stage:   LEAD | WIDE outputs | columns right of them
 //
-// 16 words (halves 4 and 12: 8 words) are left out after 8 rows, so that lanes of rows 8 apart are
-// in different banks; ADJACENT needs no padding.
+// 16 words of padding (8 if HALVES % 8 is 4) follow each 8 rows, so that lanes that read rows 8
+// apart use different banks; ADJACENT needs no padding.
 #include "device/unroll.cuh"
 #include "sparse/rows.cuh"
 
@@ -62,7 +63,7 @@ struct lane_start {
     const STORED *whole, *half;
 };
 
-// Adds COUNT rows of taps, the first of which reads row LINE of the stage for output 0.
+// Adds COUNT rows of taps, the first of which reads row LINE of the stage for the outputs of row 0.
 template <int LINE, int COUNT>
 __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                          const unsigned (&meta)[REGISTERS], const lane_start &start) {

@@ -1,13 +1,14 @@
 // Copies of lines (rows of the grid) into shared memory, 16 bytes at a time, and stores of outputs,
 // for the sparse kernels.
 //
-// While an H200 copies a warp's tile of 1024 points in f16, a multiprocessor has 220 cycles, or 880
-// issue slots. Of these the tile, which has 10 windows and 24 products, takes
+// At the bandwidth of an H200's memory, a multiprocessor has 220 cycles, or 880 issue slots, for a
+// warp's tile of 1024 points in f16. The tile's 10 windows and 24 products take
 //
-//     290 instructions, 76 of them for copies and 95 for stores; 820 if grid ends are tested for
-//         each copy and store, and not once for all copies and once for all stores of a thread
+//     290 instructions, 76 of them for copies and 95 for stores; 820 if each copy and each store of
+//         a thread tests for the ends of the grid, instead of one test for all copies and one for
+//         all stores
 //     60 cycles of shared memory, 40 for reads and 20 for copies, without bank conflicts. In f32
-//         windows of 24 points have two-way conflicts in sparse_tile: 120 of 440 cycles
+//         windows of 24 points have two-way conflicts in sparse_tile: 120 cycles of 440
 //
 //     line 0  | threads 0 .. SLOTS - 1            |
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |
@@ -24,7 +25,7 @@ struct line_copies {
     static_assert(AT_ONCE > 0, "a line has no more slots than the block has threads");
     int line, column;  // the first line and column of the stage that this thread copies
     long long x;       // column of the grid where it reads, if `whole`
-    bool whole;        // for all threads of the block: those 16 bytes are contiguous in the grid
+    bool whole;        // the 16 bytes of each thread of the block are contiguous in the grid
 
     // Prepares columns x0 .. x0 + SLOTS * SLOT - 1 of a grid with nx columns.
     template <int VECTOR, int LOW, int HIGH>
@@ -62,8 +63,8 @@ struct line_copies {
     }
 };
 
-// Copies lines y0 to y0 + LINES - 1 of a grid with the block's prepared copies. False if these do
-// not apply; then load_lines does it.
+// Copies lines y0 to y0 + LINES - 1 of a grid with the block's prepared copies. Returns false if
+// these cannot do it; the caller then uses load_lines.
 template <int LINES, int LOW, int HIGH, class COPIES, class STORED, class PLACE>
 __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, PLACE place, const STORED *grid,
                                            long long pitch, long long y0, long long ny) {
@@ -79,12 +80,13 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
 }
 
 // Copies LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i)
-// and goes to stage + place(i). Element by element where rows are unaligned (VECTOR 1), past
-// mirrors, and where a grid ends within 16 bytes; a thread waits once for all its elements.
+// and goes to stage + place(i). Where rows are unaligned (VECTOR 1), past mirrors, and where a grid
+// ends within 16 bytes, single elements are copied: a thread loads all elements of 16 bytes before
+// it stores the first.
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
-    // All 16 bytes past a side are contiguous.
+    // Whether 16 bytes past a side are contiguous in the grid.
     const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;
 #pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {
@@ -121,7 +123,7 @@ __device__ __forceinline__ float four_outputs<float>::element(int e) const {
     return __uint_as_float(word[e]);
 }
 
-// Stores them in one access, or as many as remain in the row.
+// store_four stores the four in one access; store_some stores the first `left` of them.
 template <class STORED>
 __device__ __forceinline__ void store_four(STORED *to, const four_outputs<STORED> &four) {
     store_run(reinterpret_cast<unsigned *>(to), four.word);

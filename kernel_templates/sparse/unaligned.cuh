@@ -11,9 +11,9 @@
 // are filled: they must be finite numbers, because weights of 0 do not remove infinity or NaN from
 // sums.
 //
-// Where the axis wraps, the points past a side are at the line's other end, and if the line has an
-// odd number of points, at another place in their words. Their words are copied with the line, next
-// to its columns, and the points are moved from there:
+// Where the axis wraps, the points past a side lie at the line's other end. In f16, if the line has
+// an odd number of points, they are the other halves of their words. These words are copied with
+// the line, next to its columns, and the points are then moved to their columns:
 //
 //     points past the side | points of the grid | words of the line's other end
 //
@@ -64,15 +64,15 @@ struct unaligned_lines {
     static_assert(2 * COPIES <= 32, "flags of copies");
     static_assert(POINTS == 1 || WARP_LINES <= 16, "a lane for either end of each line");
 
-    // In the stage that is copied next, an element of the lane's first word of the warp's first
-    // line.
+    // For the stage that is copied next: an element, in the grid, of the lane's first word of the
+    // warp's first line.
     const STORED *next;
     // In all stages, offset_in_word() of the first columns of even lines; and whether that of odd
     // lines differs, 0 or 1.
     int even_offset, alternates;
     bool inside;      // no column lies past a side
     unsigned copied;  // bit COPIES * offset + k: the lane's word k holds points that are read
-    // Words from where the line would continue to the words that are copied of its other end.
+    // Words, in the grid, from the end of the line's COLUMNS to the copied words of its other end.
     long long to_end;
     // Element of a stage that the lane sets to 0, or -1: the other element of a word that holds the
     // first or the last column of a line.
@@ -110,8 +110,8 @@ struct unaligned_lines {
     }
     // Whether the line's other end is copied: then columns lie past one side only, by less than nx.
     static __device__ __forceinline__ bool copies_end(long long nx) { return WRAPS && nx >= COLUMNS; }
-    // Elements between the first word of the other end, in an even line, and the first point that
-    // lies `left` columns past the low side, if any does.
+    // Elements from the start of the other end's first word, in an even line, to the point that is
+    // `left` columns past the low side; 0 if `left` is 0.
     static __device__ __forceinline__ int before_end(int left, long long nx) {
         return left ? static_cast<int>(nx - left) & (POINTS - 1) : 0;
     }
@@ -124,8 +124,9 @@ struct unaligned_lines {
     static __device__ __forceinline__ int end_of(long long x0, long long nx) {
         return static_cast<int>(nx - x0 < COLUMNS ? nx - x0 : COLUMNS);
     }
-    // Whether no line needs a fold, and all words that are copied lie in the grid's memory: the
-    // first line's first word may begin before it, the last line's last word may end past it.
+    // Whether no line needs a fold and all copied words lie in the grid's memory. The first word of
+    // the grid's first line may begin before this memory, and the last word of its last line may
+    // end past it.
     template <class GRID>
     __device__ __forceinline__ bool is_whole(const GRID &g) const {
         return g.y0 >= !inside && g.y0 + LINES <= g.ny - !inside;

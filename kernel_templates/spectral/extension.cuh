@@ -1,5 +1,5 @@
 // Infinite extension of an axis past its sides: periodic (wrap), or mirrored at each side with a
-// sign.
+// sign. BEYOND is the distance of the mirror from the outer point, in half points outwards.
 //
 //     even, about half a step outside (BEYOND 1)   .. b a | a b c      reflect
 //     even, about the outer point     (BEYOND 0)   .. c b | a b c      mirror
@@ -31,7 +31,7 @@ __device__ __forceinline__ image<INDEX> image_of(INDEX i, INDEX n) {
             i += low ? n : -n;
             continue;
         }
-        // The point is its own image.
+        // The point about which the mirror image is odd: it is its own image, so it is 0.
         if ((LOW_SIGN < 0 && LOW_BEYOND == 2 && i == -1) || (HIGH_SIGN < 0 && HIGH_BEYOND == 2 && i == n))
             return {0, 0};
         i = (low ? -LOW_BEYOND : 2 * (n - 1) + HIGH_BEYOND) - i;

@@ -5,7 +5,7 @@
 
 struct source_faces {
     const REAL *values;         // at the faces' points or frequencies
-    const REAL *unit_response;  // frequencies of a unit value next to each face
+    const REAL *unit_response;  // spectrum of a unit value next to each face
     // Strides of `values` in complex numbers: between grids; frequencies, or points; the two faces.
     long long grid, frequency_stride, face_stride;
 };

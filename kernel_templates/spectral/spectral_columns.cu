@@ -1,8 +1,8 @@
 // The middle passes of `spectral`: columns of the spectrum, forward FFT, multiplication by the
 // symbol, inverse FFT.
 //
-//     v[i] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k i / N)
-//     V[k] = sum over i < N of  v[i] exp(-2 pi i k i / N)
+//     v[i] <- scale * sum over k of  K(k)^T V[k] w^(-k i)        w = exp(-2 pi sqrt(-1) / N)
+//     V[k] = sum over i < N of  v[i] w^(k i)
 //
 // for each column, extended at both ends. DIRECTION 0: forward only (all axes but the last), 1:
 // inverse only, 2: all.
@@ -15,17 +15,19 @@
 //     i = 2, 3  | | | |     stage of the inverse, in registers -> .. -> stage 0 -> memory, in place
 //
 // SOURCES (fixed and constant sides): a constant source next to the faces is added at every step.
-// It contributes 1 + K + .. + K^(T-1) times its own frequencies, a sum over the low and the high
-// face j of every axis: that of the column, then the others:
+// Over T steps it contributes (1 + K + .. + K^(T-1)) b, where b is its transform at frequency k of
+// the column. b is a sum over the low and the high face j of the column's own axis and of each
+// other axis f:
 //
 //     row_response[k][j] row[j][column] + sum over f of  values_f[k][j] unit_response_f[column][j]
 //
-// unit_response: the frequencies of a unit value next to a face; row and values: those of the
-// source. SOURCES is the number of f.
+// row_response and unit_response are the transforms of a unit value next to a face; row and values
+// are the transforms of the source on a face. SOURCES 1 and 2: the number of other axes.
 //
 // COLUMNS_DECAYED: in columns whose factors all round to 0 (decayed modes) only the source
-// contributes, and the forward FFT is omitted. COLUMNS_DECAYED 2: spectral_decayed_modes.cu
-// computes them, and blocks here have only columns with points.
+// contributes, and the forward FFT is omitted; the other columns are called those with points.
+// COLUMNS_DECAYED 2: the blocks here have only columns with points, and spectral_decayed_modes.cu
+// computes the others.
 //
 // SPECTRUM_ELSEWHERE: each snapshot's results are written to another array; 2: whose rows and
 // planes have strides result_pitch and result_plane.
@@ -46,9 +48,9 @@
 //     part 1              |before|   step   |after|
 //
 // SYMBOL_ANGLE_SUM: columns are the rows of a four-step FFT, contiguous in memory
-// (spectral_four_step.cu), each a plane of its own. SOURCES 3: their source is at a few points p of
-// a line of L points, the images of the points next to sides, each its value times exp(-2 pi i (k1
-// / L + k / N) p).
+// (spectral_four_step.cu), each a plane of its own. SOURCES 3: the source is at few points p of the
+// line of L points, those next to sides and their images. Each contributes its value, with
+// the image's sign, times exp(-2 pi sqrt(-1) (k1 / L + k / N) p) to frequency k of row k1.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_ELSEWHERE, EXTEND_*,
 // LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DECAYED, COLUMN_*.
@@ -117,8 +119,8 @@ struct spectral_columns_arguments {
     int with_points_across;
     // COLUMN_SLABS: the first frequency along x; stride of the slab's rows.
     int first, slab_width, unused;
-    // SPECTRUM_ELSEWHERE: in the layout of the spectrum, or of the faces' values if these are
-    // transformed.
+    // SPECTRUM_ELSEWHERE: where results are written, in the layout of the spectrum, or of the
+    // faces' values if these are transformed.
     REAL *result;
     long long result_pitch, result_plane;  // SPECTRUM_ELSEWHERE 2.
     long long uneven;                      // COLUMN_ODD_ROWS: 1 + elements before the first row.
@@ -130,7 +132,8 @@ static_assert(shared_bytes_match(sizeof(value) *
                                  (padded_points<column_line>() + (SYMBOL == 2 ? padded_points<taps_line>() : 0))),
               "the shared memory that is given");
 
-// The source's frequencies: the parts that belong to a column, then those of its frequency k.
+// The source at a column: the parts of its transform that are the same for all frequencies k.
+// source_at adds those of frequency k.
 constexpr int OTHERS = SOURCES == 2 ? 2 : 1;
 struct source_line {
     value row[2], unit_response[OTHERS][2];
@@ -291,8 +294,8 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         }
     }
 }
-// COLUMNS_DECAYED 2: the column with number `column` among those with points, `tiles` per row of
-// columns; else among all. offset: of its first element.
+// A thread's column: its number among all columns, and the offset of its first element in complex
+// numbers. With COLUMNS_DECAYED 2, blocks are counted over the columns with points only.
 struct numbered_column {
     int column;
     bool active;

@@ -22,10 +22,13 @@
 //               |b b b .. b b|b b b .. b b|                     neighbouring columns
 //                   lambda f ->|<- lambda g
 //
-// DECAYED_ROWS: a block computes the same columns of several rows of columns. Shared memory keeps,
-// for all rows, the contribution of the faces across to a thread's points, which is the same for
-// each, and lambda with the factors derived from it. DECAYED_PREFETCH: the values of the next row's
-// faces are prefetched to shared memory.
+// Columns form rows. Below, the faces `across` are normal to the axis from row to row (faces[0]),
+// and the faces `along` to the axis within a row (faces[1]).
+//
+// DECAYED_ROWS: a block computes the same columns of several rows. Shared memory keeps the values
+// of the faces across at a thread's points, which are the same for all rows, and lambda with the
+// factors derived from it for each row. DECAYED_PREFETCH: the values of the next row's faces are
+// prefetched to shared memory.
 //
 // All inputs are older than the previous launch, which may still read the memory that is written
 // here; so the kernel waits for it only before the first store. Past the column's ends b is
@@ -63,13 +66,14 @@ struct spectral_decayed_arguments {
     // Faces normal to the slower and to the faster of the other axes: their values at each point.
     source_faces faces[2];
     double scale;  // Of all results.
-    // Columns lie in rows of `width`; first .. columns - 1 are frequencies.
+    // Columns lie in rows of `width`; of each row, columns first to columns - 1 are computed.
     int width, first, columns;
     int held_width;     // Columns of each row in the spectrum, from `first` on.
     int across, tiles;  // Rows; blocks per row.
-    // The rows to be done, and rows per block, at most DECAYED_ROWS.
+    // Rows from_across to to_across - 1 are computed; rows of a block, at most DECAYED_ROWS.
     int from_across, to_across, rows_per_block;
-    // Columns with points: below `with_points`, and below +- with_points_across across.
+    // spectral_columns.cu computes the columns with points: those below `with_points` in rows below
+    // +- with_points_across.
     int with_points, with_points_across;
     int adjacent[2];  // The points at which the column's own faces act; -1: none.
 };
@@ -107,7 +111,7 @@ __device__ __forceinline__ own_column column_of(const double *parts, double scal
     const REAL lambda = static_cast<REAL>(p * each);
     return {lambda, static_cast<REAL>(scale * each), REAL(1) / (REAL(1) - lambda * lambda)};
 }
-// The contribution of the faces across at point i of this thread.
+// The value of face j across at point i of this thread.
 __device__ __forceinline__ value across_at(const spectral_decayed_arguments &a, const REAL *across, int i, int j) {
     return load_pair(across + 2 * (i * a.faces[0].frequency_stride + j * a.faces[0].face_stride));
 }
@@ -242,7 +246,8 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
 }
 // The value that enters at an end of a column, from its mirror image: at the low end lambda g[1] if
 // point 1 is the image of -1 (EXTEND_LOW 0), lambda^2 g[0] (EXTEND_LOW 2), otherwise lambda g[0];
-// likewise f at the high end. Contributions of other threads are excluded.
+// likewise f at the high end. `in` is the value that enters this thread from the column's other
+// threads. What enters at the opposite end of the column is not included: see close().
 template <int FROM, int WAY, int COUNT, int BEYOND>
 __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
 #pragma unroll
@@ -252,6 +257,7 @@ __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, R
     }
     return BEYOND == 2 ? lambda * in : in;
 }
+// The values that enter at both ends. Each also contributes to the other one, which close() adds.
 struct both_ends {
     value low, high;  // lambda f[-1], lambda g[N].
 };
@@ -328,7 +334,9 @@ __device__ __forceinline__ void solve_row(const spectral_decayed_arguments &a, c
                        a.point);
 }
 
-// Whether this block computes any column of a row of columns, and whether it computes the thread's.
+// row_has_points: whether a row has columns with points. row_from: the first row from `slow` on,
+// before `end`, of which this block computes any column. is_decayed: whether a column is computed
+// here.
 __device__ __forceinline__ bool row_has_points(const spectral_decayed_arguments &a, int slow) {
     return slow < a.with_points_across || slow > a.across - a.with_points_across;
 }

@@ -45,6 +45,7 @@ struct spectral_four_step_arguments {
     const REAL *twiddles;  // Twiddle factors of the FFT stages.
     // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
     const REAL *fine, *coarse;
+    // Strides of grids; points of a grid; points of a window before its outputs.
     long long in_batch, out_batch, n, before;
     // The first window of this launch, counted over all grids; windows of a grid.
     long long first, windows;
@@ -108,7 +109,7 @@ struct column_twiddles {
         low[0] = first, high[0] = step * conjugate(first);
 #pragma unroll
         for (int r = 1; r < HALF; r++) {
-            // Two steps from two before, which has fewer roundings.
+            // Each factor is computed from the one two before it, so fewer roundings accumulate.
             const value power = r == 1 ? step : step * step;
             low[r] = low[r < 2 ? 0 : r - 2] * power, high[r] = high[r < 2 ? 0 : r - 2] * power;
         }
@@ -161,7 +162,7 @@ __device__ __forceinline__ void load_frequencies(const spectral_four_step_argume
                 v = load_pair(address) * conjugate(even.at(r)),
                 adjacent = load_pair(address + 2) * conjugate(odd.at(r));
             }
-            // Rounding errors left by the rows.
+            // These imaginary parts are rounding errors of the rows' transforms.
             if (k == 0 || 2 * k == N) v.im = adjacent.im = REAL(0);
             const value here = v - minus_i(adjacent), there = conjugate(v) - minus_i(conjugate(adjacent));
             x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);

@@ -1,7 +1,7 @@
 // The middle pass of `spectral` with tiles: a loop that marches down the columns of the spectrum in
 // segments (overlap-save), each transformed as a periodic line.
 //
-//     v[y] <- scale * sum over k of  K(k)^T V[k] exp(2 pi i k y / N)
+//     v[y] <- scale * sum over k of  K(k)^T V[k] exp(2 pi sqrt(-1) k y / N)
 //     V: the FFT of the N points from y0 - MARCH_BEFORE on
 //
 // MARCH_STEP points of a segment are outputs: the taps at these points do not reach beyond its
@@ -299,8 +299,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         m.fresh = s == 0;
         m.carry = kept + s % 2 * CARRY * LINE_COUNT;
         m.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
-        // No barrier is needed before: a thread overwrites only elements that it alone has read in
-        // store_segment.
+        // No barrier is needed before load_segment: a thread overwrites only elements that it alone
+        // has read in store_segment.
         load_segment(m, line, t, a.twiddles, active);
         __syncthreads();
         forward_stages<column_line, 1, LAST>(line, t, a.twiddles);

@@ -1,5 +1,5 @@
-// Multiplies half spectra by K^T, as stored by a library: rows of n / 2 + 1 frequencies along x,
-// contiguous. It runs between cuFFT's two transforms (cufft-spectral).
+// Multiplies half spectra by K^T. The spectra have cuFFT's layout: contiguous rows of n / 2 + 1
+// frequencies along x. The kernel runs between cuFFT's two transforms (cufft-spectral).
 //
 //     a row is divided into chunks of MULTIPLY_CHUNK frequencies, k = chunk * MULTIPLY_CHUNK + i;
 //     the half angle pi k / n of a frequency is the sum of the half angles of its chunk's first

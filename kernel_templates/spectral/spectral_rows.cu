@@ -1,14 +1,15 @@
 // The first and the last pass of `spectral`: real FFTs of the grid's rows along x, forward and
 // inverse.
 //
-//     X[k] = 2 sum over i < 2N of  u[i] exp(-2 pi i k / 2N),  k = 0 .. KEPT - 1
+//     X[k] = 2 sum over m < 2N of  u[m] exp(-2 pi i k m / (2N)),  k = 0 .. kept - 1
 //
-// u: the row, extended at both ends. A row of 2N real points is transformed as N complex ones, Z
-// (even points are real parts, odd ones imaginary parts):
+// u: the row, extended at both ends. A row of 2N real points is transformed as N complex ones. Z is
+// the FFT of these; even points are their real parts, odd points their imaginary parts:
 //
 //     S = Z[k] + Z*[N-k],  D = -i exp(-pi i k / N) (Z[k] - Z*[N-k])
 //     X[k] = S + D,  X[N-k] = (S - D)*
-//     inverse:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),  Z likewise
+//     inverse:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),
+//               Z[k] = S + D,  Z[N-k] = (S - D)*
 //
 //     row    [x x x x x x ..] -> stage 0 -> shared memory -> .. -> last stage: a thread does
 //            butterflies t and N/R - t, and so has Z[k] and Z[N - k] of all its k = t + r N/R
@@ -21,18 +22,19 @@
 // Points and rows frozen by fixed sides keep the values of the input, or of the output with
 // SPECTRUM_ADDS, which adds results to the output.
 //
-// STRIPS: a row is divided into strips of `step` points (overlap-save), each transformed as a
-// periodic line with the points that reach into it. The spectra of a row's strips lie side by side.
-// Only the strip's own points are stored.
+// STRIPS: a row is divided into strips of `step` points (overlap-save). Each is transformed as a
+// periodic line, together with the points on both sides that its results depend on. The spectra of
+// a row's strips lie side by side. Only the strip's own points are stored.
 //
 // SPECTRUM_IN_OUTPUT: a row's first `held` frequencies are stored in the row of the output, from
 // element `skip` on, and the others in the spectrum. A block reads all of its rows before it writes
-// any, and no other block accesses them. Points, rows and planes frozen by fixed sides store none,
-// because in-place grids have their input there.
+// any, and no other block accesses them. No frequencies are stored in the place of points, rows and
+// planes that fixed sides freeze, because in-place grids have their input there.
 //
 //     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: frozen by a fixed side
 //
-// A row that begins at an odd element stores them one element later, for aligned accesses.
+// In a row that begins at an odd element, the frequencies begin one element later, for aligned
+// accesses.
 //
 // Reads STRIPS, SPECTRUM_IN_OUTPUT, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
 // SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*, LINE_WHOLE.
@@ -124,7 +126,6 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
     }
 }
 
-// Twiddle factors for the last stage's pair of butterflies t and N / R - t.
 using last_stage = fft_stage<row_line, LAST>;
 constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 
@@ -169,7 +170,8 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
             const int k = t + r * P;
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = frequency_at(a, from, k), w = conjugate(frequency_at(a, from, N - k));
-            if (k == 0) z.im = w.im = REAL(0);  // Rounding errors left by the columns.
+            // These imaginary parts are rounding errors of the columns' transforms.
+            if (k == 0) z.im = w.im = REAL(0);
             const value s = z + w, d = conjugate(half_twiddle<row_line, R>(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }

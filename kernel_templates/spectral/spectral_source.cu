@@ -4,8 +4,9 @@
 //     b(p) = sum over taps o of  w_o g(p + o)
 //     g: a frozen point's value, a constant past its side, 0 elsewhere
 //
-// It is nonzero only at points next to such a side, at index AT_* (-1: no such side). There are two
-// faces per axis; a point on several faces belongs to the first of them:
+// It is nonzero only at points next to such a side. at_z, at_y and at_x are the indices of these
+// points along the side's axis (-1: no such side). There are two faces per axis; a point on several
+// faces belongs to the first of them:
 //
 //     z faces [2][ny][nx]    y faces [nz][2][nx]    real numbers
 //     x faces [nz][rows][2]                         complex numbers, imaginary part 0; rows >= ny

@@ -33,8 +33,9 @@ struct symbol_arguments {
     // cos and sin of pi k / N.
     const double *angles;
     unsigned long long steps;
-    double decay_bound;  // If 1 - |K| exceeds it, K^T rounds to 0; infinite where |K| exceeds 1.
-    double scale;        // Multiplied into all factors.
+    // If 1 - |K| exceeds it, K^T counts as 0: it is negligible relative to the largest |K|^T.
+    double decay_bound;
+    double scale;  // Multiplied into all factors.
 };
 
 struct symbol_line {

@@ -18,10 +18,10 @@
 //
 // A thread has FUSED_VECTOR adjacent columns, which it loads and stores by one access each where no
 // side is near. Points past sides along x are computed as well: they are the value of the point
-// that they fold to, or its negative, so that reads need no folding. Rows near the ends of the
-// march fold each read. Along an axis on which some array wraps the tile continues past the sides,
-// with points of the other end; where arrays with other rules are read past the same sides, reads
-// near them are folded, warp by warp.
+// that they fold to, or its negative, so that reads need no folding. In rows near the ends of the
+// march each read is folded. Along an axis on which some array wraps the tile continues past the
+// sides, with points of the other end; where arrays with other rules are read past the same sides,
+// reads near them are folded, warp by warp.
 //
 // Reads STORE, REAL, SYSTEM_*, FUSED_*, NODE_*, PASS_*, THREADS_X, BLOCKS, equation.
 #include "device/element.cuh"
@@ -61,6 +61,7 @@ struct fused_arguments {
     const STORE *input[FUSED_INPUTS];
     STORE *output[FUSED_OUTPUTS];
     long long n[3], points;  // points of one grid; axes z, y, x
+    // The points that are not frozen
     long long live_low[FUSED_EQUATIONS][3], live_high[FUSED_EQUATIONS][3];
     int tiles, chunks;           // blocks along x, and along the march
     int chunk, unused;           // rows of a block, a multiple of FUSED_ROWS
@@ -98,7 +99,7 @@ __device__ __forceinline__ long long index_of(const tile &t, int row, int column
 }
 
 // The value of a point past a side along x: `sign` times that of column x, or a constant. `exists`:
-// an assignment may read it. If the tile continues past the side, it is the point itself.
+// an assignment may read it. If the tile continues past the side, the source is the point itself.
 struct source_point {
     int x, constant;  // constant: index in values; negative: none
     REAL sign;
@@ -117,8 +118,8 @@ __device__ __forceinline__ source_point source_of(const tile &t) {
 
 // Row d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
 // that the rows of an iteration are adjacent; at[N] is the place of the iteration's first row in
-// the ring, in elements. MANY keeps the dividend positive; the unsigned minimum subtracts one ring
-// if the place is past its end.
+// the ring, in elements. MANY keeps the dividend positive. The minimum reduces a place past the
+// ring's end by one ring; for other places place - COUNT * SLOT wraps to a large unsigned number.
 template <int N>
 __device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NODES], int d) {
     constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096, SLOT = FUSED_ROWS * WIDTH;

@@ -102,9 +102,11 @@ __device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYST
 static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
 // Slots of the halo that a thread copies.
 __device__ constexpr int rounds_of(int a) { return (halo_of(a) + THREADS - 1) / THREADS; }
-// The first array whose ring has as many planes of the same size: both rings turn together.
-__device__ constexpr int turn_of(int a, int first = 0) {
-    return SYSTEM_RING[first] == SYSTEM_RING[a] && plane_of(first) == plane_of(a) ? first : turn_of(a, first + 1);
+// The first array whose ring has as many planes of the same size. Both rings then have the same
+// position (march_plane.at), which is stored once.
+__device__ constexpr int position_index(int a, int first = 0) {
+    return SYSTEM_RING[first] == SYSTEM_RING[a] && plane_of(first) == plane_of(a) ? first
+                                                                                  : position_index(a, first + 1);
 }
 
 // ---- a thread
@@ -127,11 +129,12 @@ struct thread_place {
 // The plane that a block has reached.
 struct march_plane {
     int m;
-    long long offset;       // elements before the thread's slot, with those of the grids before
-    int at[SYSTEM_ARRAYS];  // slots of the ring before plane m + HIGH; only at[turn_of(A)] is kept
+    long long offset;  // elements before the thread's slot, with those of the grids before
+    // Slots of each array's ring before plane m + HIGH; of array A, at[position_index(A)]
+    int at[SYSTEM_ARRAYS];
 };
 
-constexpr int FAR = -2147483647;  // no offset of a source
+constexpr int FAR = -2147483647;  // all_arrays.from: there is no source
 // What a thread keeps of arrays 0 to A.
 template <int A>
 struct all_arrays : all_arrays<A - 1> {
@@ -221,7 +224,7 @@ template <int A>
 __device__ __forceinline__ slot *ring_plane(const thread_place &t, const march_plane &s, int by) {
     constexpr int PLANE = plane_of(A), ALL = SYSTEM_RING[A] * PLANE;
     const int beyond = by - SYSTEM_HIGH[A];
-    int at = s.at[turn_of(A)] + beyond * PLANE;
+    int at = s.at[position_index(A)] + beyond * PLANE;
     if (beyond < 0 && at < 0) at += ALL;
     if (beyond > 0 && at >= ALL) at -= ALL;
     return t.shared + ring_begin(A) + at;
@@ -231,16 +234,16 @@ __device__ __forceinline__ slot *own_place(const thread_place &t, slot *plane) {
     return plane + (t.slot_row + SYSTEM_HALO[A][0]) * width_of(A) + t.slot_column + left_of(A);
 }
 template <int A>
-__device__ __forceinline__ void turn(march_plane &s) {
-    turn<A - 1>(s);
-    if (turn_of(A) != A) return;
+__device__ __forceinline__ void advance_rings(march_plane &s) {
+    advance_rings<A - 1>(s);
+    if (position_index(A) != A) return;
     s.at[A] += plane_of(A);
     if (s.at[A] >= SYSTEM_RING[A] * plane_of(A)) s.at[A] = 0;
 }
 template <>
-__device__ __forceinline__ void turn<-1>(march_plane &) {}
+__device__ __forceinline__ void advance_rings<-1>(march_plane &) {}
 __device__ __forceinline__ void next_plane(const thread_place &t, march_plane &s) {
-    turn<SYSTEM_ARRAYS - 1>(s);
+    advance_rings<SYSTEM_ARRAYS - 1>(s);
     s.m++, s.offset += t.pitch;
 }
 
@@ -255,7 +258,7 @@ __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
         load_own_run(to->of, from);
 }
 
-// Row and column of slot i of the halo, counted from its first ones.
+// Row and column of slot i of the halo, counted from the halo's first row and column.
 template <int A>
 __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
     constexpr int LINE = line_of(A), SIDE = side_slots_of(A) ? side_slots_of(A) : 1;
@@ -472,8 +475,8 @@ struct assign<SYSTEM_OUTPUTS> {
 
 // ---- a chained launch
 
-// Assignments I to END - 1 of the thread's own slot in plane s.m + by: evaluated first, stored
-// separately.
+// Assignments I to END - 1 of the thread's own slot in plane s.m + by. All are evaluated before any
+// result is stored.
 template <int I, int END>
 struct chain {
     __device__ __forceinline__ static void evaluate_own(const thread_place &t, const march_plane &s, const arrays &c,

@@ -9,8 +9,8 @@
 //
 // A difference is classified by the larger of its two operands, which exceeds the difference by a
 // factor of 2^53 at most, so it stays exact, denormal numbers included. Smaller types need no
-// scaling. Each block sums its elements (like tune_fill) and stores its sums in out[block]; the
-// host adds those:
+// scaling. Each block sums its elements in a grid-stride loop and stores the sums in out[block];
+// the host adds those:
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //

@@ -5,10 +5,10 @@
 //
 // A grid-stride loop, one element a thread:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
 //
-// In a half spectrum with rows of half_row elements (0: not a spectrum), the first and the last
-// element of each row are 0: with random numbers these two columns would not belong to the spectrum
-// of a real signal, and inverse transforms may differ. NaN for both limits fills with NaN, which
-// shows elements that are never written. Reads STORE, REAL, THREADS_X.
+// In a half spectrum with rows of half_row real numbers (0: not a spectrum), the first and the last
+// complex number of each row are 0: with random numbers these two columns would not belong to the
+// spectrum of a real signal, and inverse transforms may differ. NaN for both limits fills with NaN,
+// which shows elements that are never written. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 

@@ -1,17 +1,19 @@
-// What typed_lines and typed_box share: taps of an array of small integers (8 or 16 bits), by
-// integer products on tensor cores, whose results are the host's to the last bit. s is the exact
-// sum, b the number of bits of fraction of a scaled weight:
+// Common parts of typed_lines and typed_box: taps of an array of small integers (8 or 16 bits) as
+// integer products on tensor cores. Results equal the host's to the last bit. s(x) is the exact sum
+// for point x, and b the number of fraction bits of a scaled weight:
 //
 //     2^b s(x) = sum over k of  round(2^b w[k]) * u(x + k),  +- an error
 //
-// A scaled weight is the sum of DIGITS signed bytes times powers of 256, and an element of PLANES
-// bytes, the highest of them signed if the elements are. Products of equal power share an exact
-// 32-bit sum; the lowest DROPPED powers only carry into the others. If s is so close to an integer
-// that the rounding of the weights matters, the host's sum in double decides the truncation. With
-// INTEGERS weights are not scaled, and sums are divided exactly. Otherwise sums without the dropped
-// powers have f = b - 8 DROPPED bits of fraction, and `doubt` bounds their error. With TOP sums
-// are never negative and f is 32 less the bits of an element, so that the sum modulo 2^32 has the
-// result in its top bytes.
+// A scaled weight is the sum of DIGITS signed bytes times powers of 256. An element is the sum of
+// PLANES bytes times powers of 256; its highest byte is signed if the elements are. Products of
+// equal power share an exact 32-bit sum; the sums of the lowest DROPPED powers only carry into the
+// others.
+//
+// Without INTEGERS, sums without the dropped powers have f = b - 8 DROPPED bits of fraction, and
+// `doubt` bounds their error. If s is so close to an integer that the rounding of the weights may
+// change the truncated result, the host's sum in double is computed. With INTEGERS weights are not
+// scaled, and sums are divided exactly. With TOP sums are never negative, and f is 32 minus the
+// bits of an element, so that the sum modulo 2^32 has the result in its top bytes.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/launch_checks.cuh"
@@ -34,7 +36,7 @@ struct bytes_arguments {
     STORE *out;
     const unsigned *bands;
     const bytes_term *terms;
-    const unsigned char *of_value;  // one-byte elements: the result if all taps read this value
+    const unsigned char *of_value;  // one-byte elements: [v] is the result if all taps read v
     // Axis 2 is contiguous. Strides are in elements.
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y;
@@ -53,7 +55,7 @@ static_assert(layout_matches(sizeof(bytes_arguments)), "the launcher's mirrored 
 struct bytes_tile {
     const STORE *in;
     STORE *out;
-    long long x, y;  // the tile's place, in tiles
+    long long x, y;  // the tile's index along x and y
 };
 __device__ __forceinline__ bytes_tile tile_of(const bytes_arguments &a) {
     // 32 bits suffice for numbers of blocks, and divide faster.
@@ -69,7 +71,8 @@ __device__ __forceinline__ bytes_tile tile_of(const bytes_arguments &a) {
     return tile;
 }
 
-// The index along the axis that is read for index i: folded, and no further than the taps reach.
+// The index along the axis that is read for index i: folded. Indices that no tap reaches are first
+// clamped to the nearest one that taps reach.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ long long folded_index(long long i, long long n) {
     if (i >= 0 && i < n) return i;
@@ -170,18 +173,18 @@ __device__ __forceinline__ void multiply_bytes(int (&d)[4], int plane, const uns
         mma_u8_m16n8k32(d, a, b, c);
 }
 
-// The first value of the sum of a power of 256: the error bound, so that the sums that are too
-// close to an integer have the smallest fractions.
+// The value with which the sum of power `level` of 256 begins: the error bound for the lowest power
+// that is not dropped, so that sums too close to an integer have the smallest fractions.
 __device__ __forceinline__ int start_of(const bytes_arguments &a, int level) {
     return !INTEGERS && level == DROPPED ? a.doubt : 0;
 }
 
-// The result of a sum of products by power: the truncated element in the top bytes of a word, above
-// bits of its fraction.
+// The result from sum(m), the sum of the products of power m of 256: the truncated element in the
+// top bytes of a word, and bits of the fraction below it.
 template <class SUM>
 __device__ __forceinline__ unsigned result_of(const bytes_arguments &a, SUM sum) {
     int low = 0;
-    unsigned total = 0;  // terms may exceed 32 bits, the sum not
+    unsigned total = 0;  // the terms may exceed 32 bits; the total does not
 #pragma unroll
     for (int m = 0; m < LEVELS; m++)
         if (m < DROPPED)
@@ -199,7 +202,7 @@ __device__ __forceinline__ unsigned result_of(const bytes_arguments &a, SUM sum)
     return static_cast<unsigned>(whole) << FRACTION | total << (32 - a.fraction) >> (32 - FRACTION);
 }
 
-// Two results, in the lower half if they are bytes.
+// Two results in one word; bytes are in its lower half.
 __device__ __forceinline__ unsigned two_of(unsigned first, unsigned second) {
     return __byte_perm(first, second, PLANES == 2 ? 0x7632 : 0x0073);
 }
@@ -243,7 +246,7 @@ __device__ __forceinline__ int number_of(unsigned bits) {
     return UNSIGNED ? static_cast<int>(bits) : PLANES == 2 ? static_cast<short>(bits) : static_cast<signed char>(bits);
 }
 
-// Bits that tell which results are in doubt.
+// Bit i is set if result i is in doubt.
 template <int COUNT>
 __device__ __forceinline__ unsigned doubts_of(const bytes_arguments &a, const unsigned (&result)[COUNT]) {
     unsigned doubts = 0;

@@ -20,7 +20,7 @@
 constexpr int PAD = (X_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + X_HIGH <= 16 ? 16 : 32, TOGETHER = 32 / WINDOW;
 static_assert(PAD + 8 + X_HIGH <= 32, "the columns of a k-slice");
 constexpr int PRODUCTS = (Y_LOW + 1 + Y_HIGH + TOGETHER - 1) / TOGETHER;
-// WORDS: words of a row that are read; PITCH: distance of rows, such that eight rows are in
+// WORDS: words of a row that are read. PITCH: words from row to row, such that eight rows are in
 // different banks.
 constexpr int TILE_ROWS = 16 * WARPS + TOGETHER * PRODUCTS - 1, WORDS = (56 + WINDOW) / 4,
               PITCH = WINDOW == 16 ? 20 : 28;
@@ -47,7 +47,7 @@ __device__ __forceinline__ int element_at(const byte_tile &tile, int row, int co
     return number_of(bits);
 }
 
-// Whether all points that the warp's 16 rows of results from `row` on read are equal.
+// Whether the points that the warp reads for its results in rows `row` to row + 15 are all equal.
 __device__ __forceinline__ bool has_one_value(const byte_tile &tile, int row, int word, int lane) {
     constexpr int WIDE = (24 + WINDOW) / 4, COUNT = (15 + TOGETHER * PRODUCTS) * WIDE;
     unsigned differs = 0;
@@ -60,7 +60,7 @@ __device__ __forceinline__ bool has_one_value(const byte_tile &tile, int row, in
     return __all_sync(ALL, !differs);
 }
 
-// unit[i] of lane t of a quad and unit[t] of its lane i change places.
+// Exchanges unit[i] of lane t of a quad with unit[t] of lane i, for all i and t.
 __device__ __forceinline__ void transpose_quad(unsigned (&unit)[4], int t) {
 #pragma unroll
     for (int bit = 1; bit <= 2; bit *= 2)
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
         }
         if (INTEGERS || !__any_sync(ALL, unsure != 0)) continue;
         const bool same = has_one_value(tile, from, left / 4, lane);
-        __syncwarp();  // other lanes have stored the results that this one replaces
+        __syncwarp();  // the results that are replaced have been stored by other lanes
         bool known = false;
         STORE value{};
 #pragma unroll 1

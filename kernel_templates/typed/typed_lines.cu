@@ -11,9 +11,10 @@
 //
 //     16 lines of [a window of 32 SLICES points]   x   [band of weights, 32 x 8 a slice]
 //
-// The lines are matrix a. Of a slice of a row, lane (g, t) has points 4t .. 4t + 3 and those 16
-// further; of a column, points 2t, 2t + 1, 2t + 8, 2t + 9 and those 16 further, as ldmatrix loads
-// them, and the rows of the band are in that order.
+// The lines are the rows of the left factor. Of each slice of a line, lane (g, t) holds eight
+// points: along rows, points 4t .. 4t + 3 and the points 16 further on; along columns, points 2t,
+// 2t + 1, 2t + 8, 2t + 9 and the points 16 further on, in the order in which ldmatrix loads them.
+// The rows of the band are in the same order.
 //
 // Reads STORE, UNSIGNED, DIGITS, INTEGERS, NEGATIVE, TOP, ALIGNED (rows of whole runs of 8
 // elements, aligned to them), WARPS, BLOCKS, TYPED_ROWS, Y_LOW .. X_SIDE_HIGH.
@@ -28,11 +29,12 @@ constexpr int COLUMNS = 32 * WARPS, WIDTH = ALONG_COLUMNS ? COLUMNS : (SKIPPED +
 constexpr int ROWS_IN = ALONG_COLUMNS ? TYPED_ROWS - 8 + 32 * SLICES : TYPED_ROWS;
 // Columns past a result that its window may include.
 constexpr int BEYOND = ALONG_COLUMNS ? 0 : 32 * SLICES;
-// Along x, the results are ROWS_OF_16 strips of 16 rows, as many units of 32 columns as there are
-// warps. WARPS / ROWS_OF_16 warps make a strip, and each of them makes ROWS_OF_16 units of it:
+// Along x, the results are ROWS_OF_16 strips of 16 rows, each of as many units of 32 columns as
+// there are warps. WARPS / ROWS_OF_16 warps make a strip, and each of them makes ROWS_OF_16 units
+// of it:
 //
-//     rows  0 .. 15    | warp 0 | warp 0 | warp 1 | warp 1 |      WARPS 4, ROWS_OF_16 2
-//     rows 16 .. 31    | warp 2 | warp 2 | warp 3 | warp 3 |
+//     rows  0 .. 15    | warp 0 | warp 0 | warp 2 | warp 2 |      WARPS 4, ROWS_OF_16 2
+//     rows 16 .. 31    | warp 1 | warp 1 | warp 3 | warp 3 |
 //
 // Along both axes a warp makes GROUPS groups of 16 x 16 results.
 constexpr int ROWS_OF_16 = TYPED_ROWS / 16, GROUPS = TYPED_ROWS / 8;
@@ -45,15 +47,16 @@ using in_tile = STORE[ROWS_IN][PITCH];
 using out_tile = STORE[TYPED_ROWS][COLUMNS + 16 / PLANES];
 using plane_tile = unsigned[PLANES][TYPED_ROWS][PADDED / 4 + 4];
 using result_tile = unsigned[16][8 * PLANES + 4];
-// A warp's results in doubt: bits of each lane's eight results of a group; and a list of
-// row << 8 | column of results, of which up to 31 are left from earlier groups when one is
-// appended.
+// A warp's results in doubt. bits: for each group and lane, bit i is set if result i of the lane is
+// in doubt. list: results as row << 8 | column; up to 31 may be left from earlier groups when those
+// of a group are appended.
 struct doubts_of_warp {
     unsigned char bits[GROUPS][32];
     unsigned short list[31 + 16 * 16 + 1];
 };
 constexpr int TERMS_BYTES = (Y_LOW + Y_HIGH + X_LOW + X_HIGH + 1) * sizeof(bytes_term);
-// Along x bytes are used where they are, and larger elements are split by planes first.
+// Along x, elements of one byte are used directly; larger elements are first split into planes of
+// bytes.
 constexpr int IN_BYTES = sizeof(in_tile), PLANE_BYTES = PLANES == 2 && !ALONG_COLUMNS ? sizeof(plane_tile) : 0,
               OUT_BYTES = ALONG_COLUMNS ? sizeof(out_tile) : WARPS * sizeof(result_tile);
 static_assert(shared_bytes_match(IN_BYTES + PLANE_BYTES + OUT_BYTES + WARPS * sizeof(doubts_of_warp) + TERMS_BYTES),
@@ -61,8 +64,8 @@ static_assert(shared_bytes_match(IN_BYTES + PLANE_BYTES + OUT_BYTES + WARPS * si
 
 // Words of the windows of 16 lines: words[n][i][p][h] is the lane's word of plane p of line g + 8 h
 // for 16 points from 8 n + 16 i on. With one slice, the next 16 results need the second word of a
-// window again: it stays, and the new word replaces the first one. In turn 1 the halves of the band
-// are exchanged as the words are:
+// window again: it stays, and the new word replaces the first one. So the order of the words
+// alternates between two turns, and in turn 1 the halves of the band are exchanged too:
 //
 //     turn 0    words[n] = points  0 .. 15, 16 .. 31 (+ 8 n)     band = rows 0 .. 15, 16 .. 31
 //     turn 1    words[n] = points 32 .. 47, 16 .. 31             band = rows 16 .. 31, 0 .. 15
@@ -79,7 +82,7 @@ struct windows {
             words[k / (COUNT * PLANES * 2)][k / (PLANES * 2) % COUNT][k / 2 % PLANES][k % 2] =
                 word(k / (COUNT * PLANES * 2), k / (PLANES * 2) % COUNT, k / 2 % PLANES, k % 2);
     }
-    // Moves by 16 points; `turn` is that of the previous results.
+    // Moves the windows by 16 points; `turn` is the turn of the previous results.
     template <class WORD>
     __device__ __forceinline__ void move(int turn, WORD word) {
 #pragma unroll
@@ -94,7 +97,7 @@ struct windows {
     }
 };
 
-// Fragments of the bands of weights, and the doubt, with which sums begin, as a fragment.
+// Fragments of the bands of weights. start: a fragment of error bounds, with which sums begin.
 struct weights {
     unsigned band[TURNS][SLICES][DIGITS][2];
     int start[4];
@@ -165,8 +168,8 @@ __device__ __forceinline__ unsigned correct_lines(const bytes_arguments &a, cons
 }
 
 // Replaces the warp's results that are still in doubt by the host's, 32 at a time; `groups` has a
-// bit for each group with some. place(group, i) is the list's entry for the lane's result i,
-// element(row, column, offset) the element at an offset along the axis from a result, and
+// bit for each group with such results. place(group, i) is the list's entry for the lane's result
+// i, element(row, column, offset) the element at an offset along the axis from a result, and
 // replace(row, column, bits) stores a result.
 template <class PLACE, class ELEMENT, class REPLACE>
 __device__ __forceinline__ void correct_results(const bytes_arguments &a, const bytes_term *terms,
@@ -359,8 +362,8 @@ __device__ __forceinline__ void make_columns(const bytes_arguments &a, const byt
             [&](int row, int column, unsigned bits) { put_bits(&out[row][column], bits); });
 }
 
-// The row of eight of which a lane stores 8 columns. Half a warp has every second row, since rows
-// in shared memory that follow each other have banks in common.
+// The row, of eight, of which a lane stores 8 columns. Half a warp stores every second row, because
+// adjacent rows in shared memory have banks in common.
 __device__ __forceinline__ int stored_row() { return threadIdx.x % 16 / 4 * 2 + threadIdx.x % 32 / 16; }
 
 // Stores the warp's 32 columns of results.
@@ -379,7 +382,7 @@ __device__ __forceinline__ void store_columns(const bytes_arguments &a, const by
 
 // ---- along x ------------------------------------------------------------------------------------
 
-// Splits the window by planes.
+// Splits the window into planes of bytes.
 __device__ __forceinline__ void split_planes(const in_tile &in, plane_tile &tile) {
     for (int i = threadIdx.x; i < TYPED_ROWS * WIDTH / 4; i += 32 * WARPS) {
         const int row = i / (WIDTH / 4), word = i % (WIDTH / 4);

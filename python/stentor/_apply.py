@@ -53,8 +53,8 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
     """Runs the passes that `make` returns on x.
 
     `key` identifies the call's arguments in the cache. If `weights` are given, `key` does not
-    contain them, and they are the weights of every pass, in the order of its taps. If `nan`, NaN
-    values are left out."""
+    contain them, and they are the weights of every pass, in the order of its taps, or those of all
+    passes, one after the other. If `nan`, NaN values are left out."""
     result = quick_for(key, x, output, out, weights)
     return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
 
@@ -96,6 +96,10 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         make(x.ndim, False, dtype.kind in 'biu')
         return out if out is not None else np.empty(x.shape, dtype)
     layout, without_weights = small_layout(x) if steps == 1 else None, key
+    if layout is not None and weights is not None:
+        found = recall((key, layout, dtype))
+        if found is not None:
+            return found(x, out, weights)
     key = completed(key, weights)
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype)
     prepared = None if layout is None else recall((key, layout, dtype))
@@ -111,7 +115,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         if prepared is None:
             prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
         else:
-            other = weights is not None and all(len(each.taps.weights) == weights.size for each in passes)
+            other = weights is not None and prepared.takes(weights)
             remember_if_repeated((without_weights if other else key, layout, dtype), prepared)
     return prepared(x, out)
 

@@ -7,6 +7,7 @@ import numpy as np
 from ._library import lib
 from ._words import said, whole
 
+AxisError = getattr(np, 'exceptions', np).AxisError
 MOST_REACH = 1 << 16  # points: the largest stencil reach on the host
 
 
@@ -62,7 +63,7 @@ def axes_of(axes: Any, ndim: int, kind: type = TypeError) -> Tuple[int, ...]:
     for axis in given:
         at = whole(axis, 'an axis', -2**62, kind)
         if not -ndim <= at < ndim:
-            raise ValueError(f'axis {at} is out of range: the array has {ndim} axes')
+            raise AxisError(f'axis {at} is out of range: the array has {ndim} axes')
         counted.append(at % ndim)
     if len(set(counted)) != len(counted):
         raise ValueError(f'axes must be unique, but they are {said(tuple(given))}: name each once')

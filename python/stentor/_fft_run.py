@@ -371,6 +371,7 @@ class HostCall:
         self.cached_bytes = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
         if x.size and where:
             self.job = Job(HOST if team is None else team, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
+            self.cached_bytes += sum(part.handle.host_workspace for part in self.job.parts)
 
     def _ready(self, x: np.ndarray) -> np.ndarray:
         if self.resize is not None:

@@ -24,9 +24,12 @@ from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
 
-# An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
-# if it has fewer than MOST_POINTS points and the taps reach LONG_REACH times as many points.
-FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
+# An axis is filtered by a dense matrix if it has fewer than MOST_POINTS points and the taps reach
+# LONG_REACH times as many points.
+MOST_POINTS, LONG_REACH = 24, 4
+# If the last axis alone is filtered and has at most SHORT_LINE points, it is moved first. Integers
+# of 8 bytes take longer to move: their limit is NARROW.
+SHORT_LINE = 64
 SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
@@ -70,8 +73,9 @@ def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if x.ndim < 2 or x.size < CACHED or abs(x.strides[-1]) <= min(abs(s) for s in x.strides):
         return x.astype(dtype, order='C')
     made = np.empty(x.shape, dtype)
-    for first in range(0, x.shape[-1], STRIP):
-        made[..., first:first + STRIP] = x[..., first:first + STRIP]
+    strip = max(STRIP, CACHED * x.shape[-1] // x.size)
+    for first in range(0, x.shape[-1], strip):
+        made[..., first:first + strip] = x[..., first:first + strip]
     return made
 
 
@@ -355,12 +359,11 @@ def _can_extend(each: Pass) -> bool:
 
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
-    """Whether the pass runs along one axis of few points, or of far fewer than its taps reach."""
+    """Whether the pass runs along one axis of far fewer points than its taps reach."""
     if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL or not _can_be_summed(each.taps.weights):
         return False
     points = shape[each.axes[0]]
-    few = points <= FEW_POINTS and each.axes[0] == len(shape) - 1
-    return few or points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
+    return points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
 
 
 def is_beyond(each: Pass) -> bool:
@@ -381,22 +384,29 @@ def raised(weights: np.ndarray) -> np.ndarray:
     returned unchanged, and so are weights that are all multiples of 2^-16: their sums are exact,
     and the factor could turn an exact sum of terms of both signs from 4 into 3.999. Weights of 0
     are not counted in the bound, since only some filters have removed them before."""
-    if not _can_be_summed(weights) or abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
+    values = weights.tolist()  # few numbers, for which Python's loops are faster than NumPy's
+    try:
+        total = math.fsum(values)
+    except OverflowError:
         return weights
-    return weights * (1 + (np.count_nonzero(weights) + 2) * math.fsum(np.abs(weights)) * 2.0 ** -52)
+    if abs(total - 1) > 1e-14 or all([(65536 * value).is_integer() for value in values]):
+        return weights
+    count = len(values) - values.count(0.0)
+    return weights * (1 + (count + 2) * math.fsum(map(abs, values)) * 2.0 ** -52)
 
 
-def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
+def _narrow(shape: Tuple[int, ...], passes: List[Pass], wide_integers: bool) -> int:
     """The number of last axes, such as colours, that are too short for rows and shall come first.
 
-    Some axis before them must be filtered, and where several axes of a pass are filtered, their
-    order must not matter: the constants past the sides must be equal."""
+    Some of them or the axis before them must be filtered, and where several axes of a pass are
+    filtered, their order must not matter: the constants past the sides must be equal."""
     filtered = {axis for each in passes for axis in each.axes}
+    most = SHORT_LINE if filtered == {len(shape) - 1} and not wide_integers else NARROW
     count, points = 0, 1
-    while count < len(shape) and points * shape[-1 - count] <= NARROW:
+    while count < len(shape) and points * shape[-1 - count] <= most:
         count, points = count + 1, points * shape[-1 - count]
     first = len(shape) - count
-    if points == 1 or first - 1 not in filtered:
+    if count == 0 or first == 0 or not any(axis >= first - 1 for axis in filtered):
         return 0
     for each in passes:
         constants = {side.value for sides in each.sides for side in sides if side.kind == lib.STN_CONSTANT}
@@ -430,7 +440,7 @@ class HostFilter:
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
         self.keeps_constants = keeps_constants(x.dtype, target)
-        self.order, narrow = None, _narrow(x.shape, passes)
+        self.order, narrow = None, _narrow(x.shape, passes, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
         if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
             narrow = 0  # integers keep the order of the taps, as on a GPU
         if narrow:  # the short axes are moved first, and back afterwards

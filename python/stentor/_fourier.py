@@ -32,7 +32,7 @@ class Layer(Prepared):
         work.dtype, work.alignment = DTYPES[dtype], alignment
         self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work, tune='estimate')
         self._on_host = device == HOST
-        super().__init__(device, self._handle.workspace)
+        super().__init__(device, self._handle.workspace, self._handle.host_workspace)
 
     def run(self, place: Any = None, **pointers: int) -> None:
         """Runs the pass on pointers named as the fields of stn_execution; 0 is a null pointer.

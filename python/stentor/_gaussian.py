@@ -18,6 +18,7 @@ from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
 LONGEST = 1024  # with a smaller radius, calls are cached by weights, not by sigma and truncate
+_NO_WEIGHTS = np.empty(0)
 Numbers = Union[float, Sequence[float]]
 
 
@@ -92,9 +93,12 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
                                   steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
-    line = _one_line(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None
-    weights = (len(line),) if line is not None else (frozen(sigma), frozen(truncate), frozen(radius))
-    key = ('gaussian', *weights, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
+    lines = _plain_lines(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None
+    given: Optional[np.ndarray] = None
+    about: Tuple[Any, ...] = (frozen(sigma), frozen(truncate), frozen(radius))
+    if lines is not None:
+        given, about = lines[0] if len(lines) == 1 else np.concatenate(lines), tuple([each.size for each in lines])
+    key = ('gaussian', *about, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, local=local, out=to, nan=nan),
@@ -114,11 +118,33 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         at_once = on_device and not whole_result and not stepping
         return _together(passes) if len(passes) > 1 and smooth and (at_once or frozen_side) else passes
 
-    return apply(input, key, make, output, out, steps, local, checked_nan(nan), line)
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan), given)
+
+
+def _plain_lines(sigma: Any, order: Any, truncate: Any) -> Optional[List[np.ndarray]]:
+    """The weights of all axes, or of each axis if `sigma` is a sequence, in the order of the taps.
+
+    An axis that is not filtered has none. The result is None if an argument is invalid, or is no
+    Python number."""
+    if type(sigma) is np.ndarray and sigma.ndim == 1:
+        sigma = sigma.tolist()
+    if type(sigma) not in (list, tuple):
+        line = _one_line(sigma, order, truncate)
+        return None if line is None else [line]
+    orders = order if type(order) in (list, tuple) else [order] * len(sigma)
+    if not sigma or len(orders) != len(sigma):
+        return None
+    lines = []
+    for s, o in zip(sigma, orders):
+        line = _NO_WEIGHTS if type(s) in (int, float) and 0 <= s <= 1e-15 and o == 0 else _one_line(s, o, truncate)
+        if line is None:
+            return None
+        lines.append(line)
+    return lines
 
 
 def _one_line(sigma: Any, order: Any, truncate: Any) -> Optional[np.ndarray]:
-    """The weights of every axis, in the order of the taps; None if an argument is invalid, or is no
+    """The weights of an axis, in the order of the taps; None if an argument is invalid, or is no
     Python number."""
     if type(sigma) not in (int, float) or type(order) is not int or type(truncate) not in (int, float):
         return None

@@ -24,7 +24,9 @@ class Handle:
     def __init__(self, context: Context, plan):
         self.plan = ffi.gc(plan, lib.stn_plan_destroy)
         self.context = context
-        self.workspace = 0 if context.device == HOST else int(lib.stn_plan_workspace_size(plan))
+        size = int(lib.stn_plan_workspace_size(plan))
+        # On the host the plan keeps its workspace between runs: `host_workspace` bytes.
+        self.workspace, self.host_workspace = (0, size) if context.device == HOST else (size, 0)
         self._lock = new_lock()
         self._error = new_error()
         self._long = self._takes_long()

@@ -4,7 +4,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import number
+from ._arguments import AxisError, number
 from ._arrays import open_array, weights_of
 from ._boundary import Mode
 from ._complex import check_cval
@@ -12,8 +12,6 @@ from ._filters import convolve, correlate
 from ._gaussian import gaussian_filter
 from ._uniform import uniform_filter
 from ._words import whole
-
-AxisError = getattr(np, 'exceptions', np).AxisError
 
 
 def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,

@@ -16,18 +16,17 @@ from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
 # An array is small if it has at most SMALL points, or at most SMALL_ROWS points and at least LINE
-# points along each axis. Short rows, and taps that are far longer than an axis, make a filter
-# without a plan slow.
-SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 24
+# points along the last axis: short rows make a filter without a plan slow.
+SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 16
 _ndarray = np.ndarray
 
 
 def small_layout(x: np.ndarray) -> Optional[Tuple]:
-    """Rank and dtype of a small dense array, for a filter without a plan; None for others."""
-    flags, size = x.flags, x.size
-    if size > SMALL and (size > SMALL_ROWS or min(x.shape) < LINE) or not size or not flags.c_contiguous or not flags.aligned:
+    """Rank and dtype of a small array, for a filter without a plan; None for others."""
+    size = x.size
+    if size > SMALL and (size > SMALL_ROWS or x.shape[-1] < LINE) or not size:
         return None
-    return (x.ndim, x.dtype) if x.dtype.isnative else None
+    return x.ndim, x.dtype
 
 
 def completed(key: Tuple, weights: Optional[np.ndarray]) -> Tuple:

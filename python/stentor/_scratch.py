@@ -26,8 +26,9 @@ class Prepared:
     stream order, scratch memory comes from it and is freed after the call; otherwise the object
     keeps scratch memory for each stream."""
 
-    def __init__(self, device: int, scratch: int):
+    def __init__(self, device: int, scratch: int, host_workspace: int = 0):
         self.device, self.bytes, self.lock = device, scratch, new_lock()
+        self._host_workspace = host_workspace  # of its plans
         self.ordered = False  # the library of the arrays allocates in stream order
         # The function that runs the whole call, if that is a single plan.
         self.single: Optional[Callable[[int, int, int, int], None]] = None
@@ -35,8 +36,9 @@ class Prepared:
 
     @property
     def cached_bytes(self) -> int:
-        """Bytes on the GPU between calls: a stream's scratch memory, if kept, and tables."""
-        return min(self.bytes, TABLES) if self.ordered else 2 * self.bytes
+        """Bytes between calls: on the host the workspaces of plans, on a GPU tables and, if it is
+        kept, a stream's scratch memory."""
+        return self._host_workspace + (min(self.bytes, TABLES) if self.ordered else 2 * self.bytes)
 
     def used_by(self, view: Any) -> Any:
         """Prepares this object for arrays whose library allocates as that of `view`; returns it."""

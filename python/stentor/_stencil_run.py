@@ -65,8 +65,10 @@ class StencilRun:
         self.handle = stencil_plan(work, request, split, strategy, first_result=True)
         self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
         self.run_arrays, self.workspace = arrays_by(self.handle), self.handle.workspace
-        # An estimate of the bytes of the plan's tables: of taps, or of a transform of the grid.
+        # The plan's workspace, and an estimate of its tables: of taps, or of a transform of the
+        # grid.
         stepping = self.handle.strategy() in STEPPING
-        self.cached_bytes = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
+        tables = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
+        self.cached_bytes = tables + self.handle.host_workspace
         if checked and not request.local and not stepping:
             self.run_arrays = _checked(self.run_arrays, lambda: arrays_by(stencil_plan(work, request._replace(local=True), split)))

@@ -224,6 +224,7 @@ class TeamTransform(_TeamPlan):
     """A plan of a transform, for NumPy arrays, with what these need of a Handle."""
 
     run = None
+    host_workspace = 0  # a team's plan has no workspace of its own
 
     def __init__(self, devices: Tuple[int, ...], work: Any):
         super().__init__(lib.stn_team_plan_create_fft, devices, work, None, 'estimate')

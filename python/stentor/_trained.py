@@ -50,7 +50,7 @@ class Trained(Prepared):
     def __init__(self, *problem: Any):
         self._problem, self._on_host = problem, problem[0] == HOST
         self._plans: List[_Plan] = [_Plan(*problem)]  # the most recently used one is last
-        super().__init__(problem[0], self._plans[0].handle.workspace)
+        super().__init__(problem[0], self._plans[0].handle.workspace, PLANS * self._plans[0].handle.host_workspace)
 
     def run(self, values: bytes, source: int, target: int, place: Any = None) -> None:
         """Runs with the weights `values`, the bytes of float64 numbers.

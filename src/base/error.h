@@ -14,7 +14,7 @@ __attribute__((format(printf, 3, 4))) stn_status stn_fail(stn_error *error, stn_
 /* The same for a failed allocation of `bytes` bytes for `what`. */
 stn_status stn_fail_memory(stn_error *error, const char *what, size_t bytes);
 
-/* The analyzer sees one file at a time: this shows it that a failure is never STN_OK. */
+/* The analyzer sees one file at a time. These macros show it that stn_fail never returns STN_OK. */
 #ifdef __clang_analyzer__
 #define stn_fail(error, status, ...) ((void)(stn_fail)(error, status, __VA_ARGS__), (status))
 #define stn_fail_memory(error, what, bytes) ((void)(stn_fail_memory)(error, what, bytes), STN_ERROR_OUT_OF_MEMORY)

@@ -14,7 +14,7 @@ LAYOUT(plan_options);
 LAYOUT(execution);
 LAYOUT(system_problem);
 LAYOUT(system_arrays);
-/* These structs have got a member since their first version. */
+/* These structs have gained a member since release 0.2.0. */
 const stn_layout stn_layout_problem = {"stn_problem", {offsetof(stn_problem, normalized), sizeof(stn_problem)}};
 const stn_layout stn_layout_transform = {"stn_transform", {offsetof(stn_transform, orthogonal), sizeof(stn_transform)}};
 const stn_layout stn_layout_box_filter = {"stn_box_filter", {offsetof(stn_box_filter, next), sizeof(stn_box_filter)}};

@@ -11,21 +11,29 @@
 
 stn_status cli_make_generic_kernels(stn_context *context, bool with_source, stn_error *error) {
     static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
+    /* Several steps with a source copy an input that is not packed. */
+    static const struct {
+        uint64_t steps;
+        int source;
+        ptrdiff_t stride;
+    } runs[] = {{1, 0, 1}, {1, 1, 1}, {2, 1, 2}};
+    const size_t count = with_source ? sizeof runs / sizeof *runs : 1;
     stn_stencil *stencil;
     stn_status status = STN_OK;
     /* any stencil: taps are data of these kernels */
     STN_TRY(stn_stencil_parse("heat-1d", &stencil, error));
-    for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i += with_source ? 1 : 2) {
+    for (size_t i = 0; i < count * sizeof types / sizeof *types && status == STN_OK; i++) {
         stn_problem problem = STN_PROBLEM_INIT;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         stn_plan *plan = NULL, *any = NULL;
         stn_ranked row;
         problem.stencil = stencil, problem.extent[0] = 4096;
-        problem.dtype = types[i / 2], problem.has_source = i % 2;
+        problem.dtype = types[i / count], problem.in_stride[0] = runs[i % count].stride;
+        problem.steps = runs[i % count].steps, problem.has_source = runs[i % count].source;
         options.estimate_only = 1;
         status = stn_plan_create(context, &problem, &options, &plan, error);
         if (status == STN_OK && stn_plan_generic(plan, &row))
-            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, NULL, &any, error);
+            status = stn_plan_build(plan, problem.steps, row.strategy, &row.candidate, NULL, &any, error);
         stn_plan_destroy(any);
         stn_plan_destroy(plan);
     }

@@ -98,8 +98,8 @@ static void record_failure(build *b, size_t problem, size_t arch, stn_status sta
     pthread_mutex_unlock(&b->lock);
 }
 
-/* So that a user of the pack compiles nothing before a first result; only for lists with stencils
- * that may use any strategy. */
+/* Adds the generic kernels, so that a user of the pack compiles nothing before a first result. Only
+ * lists with stencils that may use any strategy need them. */
 static stn_status add_generics(build *b, stn_error *error) {
     bool needed = false;
     for (size_t i = 0; i < b->problems.count; i++)
@@ -181,7 +181,7 @@ stn_status cli_pack_build(const cli_pack_options *options, const cli_report_sett
             stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o '%s' would overwrite the list of problems", options->out);
         goto done;
     }
-    /* before minutes of compiling */
+    /* Fails now rather than after minutes of compiling. */
     STN_TRY_GOTO(status, stn_output_probe(options->out, error), done);
     STN_TRY_GOTO(status, split_archs(&b, error), done);
     STN_TRY_GOTO(status, make_jobs(&b, error), done);

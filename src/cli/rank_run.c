@@ -27,7 +27,7 @@ typedef struct rank_run {
     double seconds;
 } rank_run;
 
-/* ---- one sentence of several processes ------------------------------------------------------- */
+/* ---- which process prints an error ----------------------------------------------------------- */
 
 static enum { UNKNOWN, SPEAKS, WAITS, SILENT } part; /* this process, in the team */
 

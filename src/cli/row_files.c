@@ -8,21 +8,21 @@
 
 #include "base/error.h"
 
-/* Bytes that are read or written between two looks at other processes */
+/* Bytes that are read or written between two calls of poll_ranks */
 #define PIECE ((size_t)64 << 20)
 
 static void poll_ranks(const cli_rows *rows) {
     if (rows->team->ranks) (void)team_ranks_poll(rows->team->ranks);
 }
 
-/* Numbers of an index of the axis `from - 1`: all of the axes from `from` on. */
+/* The product of the extents of axis `from` and all later ones; twice that for complex values. */
 static size_t inner_of(const cli_rows *rows, int from) {
     size_t count = rows->whole.is_complex ? 2 : 1;
     for (int axis = from; axis < rows->whole.rank; axis++) count *= rows->whole.extent[axis];
     return count;
 }
 
-/* The number of runs of rows: the extents of the axes before the one that is cut. */
+/* The product of the extents of the axes before the one that is cut. */
 static size_t outer_of(const cli_rows *rows) {
     size_t count = 1;
     for (int axis = 0; axis < rows->axis; axis++) count *= rows->whole.extent[axis];
@@ -54,7 +54,7 @@ static stn_status draw(const cli_rows *rows, uint64_t seed, stn_array *array, st
     return STN_OK;
 }
 
-/* Some of this process's rows, from row `at` of them on. */
+/* Reads `count` of this process's rows, from the one with index `at` on. */
 static stn_status read_piece(const cli_rows *rows, const char *path, const stn_raw *raw, size_t at, size_t count,
                              stn_array *array, stn_error *error) {
     stn_array piece = {0};
@@ -92,7 +92,7 @@ typedef struct target {
     char path[TEAM_SHARED - sizeof(size_t)];
 } target;
 
-/* Of rank 0: the file with its header, as long as it will be. */
+/* Rank 0 creates the file, writes its header and gives it its final length. */
 static stn_status begin(const cli_rows *rows, const char *path, const char *comment, stn_output *output, target *shared,
                         stn_error *error) {
     const size_t bytes = inner_of(rows, 0) * stn_dtype_size(rows->whole.dtype);

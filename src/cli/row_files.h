@@ -1,5 +1,5 @@
-/* Files of grids that several processes read and write by rows, each its own; no process holds the
- * grid. Without processes (a team of this one's devices) the one part is the grid. */
+/* Files of grids that several processes read and write. Each process holds its own rows only. If
+ * the team consists of devices of one process, that process holds all rows. */
 #ifndef STN_CLI_ROW_FILES_H
 #define STN_CLI_ROW_FILES_H
 #include "cli/shared_options.h"
@@ -20,9 +20,9 @@ stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *erro
 stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *raw, uint64_t seed, stn_array *array,
                          stn_error *error);
 
-/* Writes an .npy whole or not at all: rank 0 begins a file beside its place, all write their rows
- * into it, and it takes its place after all have. comment: stn_npy_preamble's. All processes call
- * it, and all get the same status. */
+/* Writes an .npy file completely or not at all: rank 0 creates a temporary file in the same folder,
+ * all processes write their rows into it, and then rank 0 renames it. comment: see
+ * stn_npy_preamble. All processes call this function, and all get the same status. */
 stn_status cli_rows_write(const cli_rows *rows, const char *path, const char *comment, const stn_array *array,
                           stn_error *error);
 #endif

@@ -188,9 +188,8 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     return status;
 }
 
-/* Runs a team on arrays in host memory: whole ones, or the rows of this process. begins: from the
- * fields, or from the state of a checkpoint; else the run continues from the end of the previous
- * one. */
+/* Runs a team on arrays in host memory: whole ones, or the rows of this process. If `begins`, it
+ * starts from the fields or from a checkpoint's state, else from the end of the previous run. */
 static stn_status execute_team(system_run *run, cli_show show, bool begins, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_system_arrays *const own = &arrays;
@@ -338,7 +337,7 @@ static stn_status check_checkpoint(const cli_system_run_settings *s, const syste
     return cli_checkpoint_check_file(s->checkpoint, count, others, error);
 }
 
-/* On one device, or on several of this process. */
+/* Runs the command on one device, or on several of this process. */
 static stn_status run_here(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     stn_plan_options options;
     STN_TRY(check_alone(s->problem, error));
@@ -498,7 +497,7 @@ static stn_status run_with_checkpoints(system_run *run, const cli_rows *rows, st
     return STN_OK;
 }
 
-/* As one of mpirun's processes, or with checkpoints. */
+/* Runs the command as one of mpirun's processes, or with checkpoints. */
 static stn_status run_by_rows(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     stn_plan_options options;
     STN_TRY(cli_ranks_open(s->devices, s->device, s->report, &run->team, error));

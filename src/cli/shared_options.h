@@ -73,8 +73,7 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
                           stn_error *error);
 
 /* The device settings for this job: problems that GPUs do not support run on the host unless a
- * device
- * was named. */
+ * device was named. */
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job);
 
 /* Makes context options, which borrow from the settings. */

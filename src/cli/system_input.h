@@ -26,11 +26,11 @@ void cli_system_array_name(const stn_system *system, int i, char name[CLI_ARRAY_
 /* VALUE of the NAME=VALUE in a list; NULL: there is none. */
 const char *cli_system_given(const char *const *list, const char *name);
 
-/* Reads all inputs. dtype: of --dtype; NULL: of the first field's file. headers_only: of files only
- * their extents, so that arrays have no data and the ranges of their coefficients are NaN. */
+/* Reads all inputs. dtype: of --dtype; NULL: of the first field's file. headers_only: of files,
+ * only the headers are read: arrays have no data, and ranges of coefficients in files are NaN. */
 stn_status cli_system_read(const cli_system_settings *given, const char *dtype, bool headers_only,
                            cli_system_input *input, stn_error *error);
-/* The file of array i, which for a level that is not given is that of the present one. */
+/* The file of array i; for an earlier level that is not given, that of the present one. */
 const char *cli_system_field_path(const cli_system_settings *given, const stn_system *system, int i);
 void cli_system_input_clear(cli_system_input *input);
 #endif

@@ -21,7 +21,7 @@ stn_status cli_team_run_make(const char *devices, const stn_problem *problem, co
                              stn_error *error);
 stn_status cli_team_run_execute(cli_team_run *run, cli_show show, uint64_t repeat, const void *grid, const void *source,
                                 void *result, stn_error *error);
-/* Shows the progress of a plan's executions where wanted. */
+/* Starts *progress, and shows the plan's executions in it if `show` says so. */
 stn_status cli_team_progress_start(cli_progress *progress, cli_show show, stn_team_plan *plan, stn_error *error);
 void cli_team_run_clear(cli_team_run *run);
 #endif

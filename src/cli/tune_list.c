@@ -171,7 +171,7 @@ static void tune_one(session *s, const cli_listed_problem *problem, double wait_
 
 static size_t common_divisor(size_t a, size_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* A stride near the golden section of the list and coprime to its length visits all problems. */
+/* A stride near 0.618 * count spreads over the list; coprime to count, it reaches all problems. */
 static size_t stride_of(size_t count) {
     size_t stride = (size_t)(0.618 * (double)count);
     while (stride > 1 && common_divisor(count, stride) > 1) stride--;
@@ -203,7 +203,7 @@ static stn_status tune_all(session *s, const cli_device_settings *device, stn_er
     return STN_OK;
 }
 
-/* Sets up the search from the options; it starts from plans by estimate. */
+/* Sets up the search from the options. The plans to be measured are made by estimate. */
 static void order_search(session *s) {
     const bool all = s->options.mode == STN_MODE_PATIENT;
     const double given = s->options.tune_seconds;

@@ -24,7 +24,7 @@ struct cli_tune_precompile {
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t more;
-    size_t done, requested; /* problems that are compiled, and the one that is waited for */
+    size_t done, requested; /* number of compiled problems; index of the one that is waited for */
     bool stop;
 };
 

@@ -14,7 +14,8 @@ typedef struct cli_tune_precompile cli_tune_precompile;
 cli_tune_precompile *cli_tune_precompile_begin(const cli_listed_problem *const *problems, size_t count,
                                                stn_context *context, const cli_device_settings *device,
                                                const stn_plan_options *options, const tune_request *order);
-/* Waits until the kernels of problem i are compiled. NULL has no effect, also below. */
+/* Waits until the kernels of problem i are compiled. If `ahead` is NULL, this and the next function
+ * do nothing. */
 void cli_tune_precompile_wait(cli_tune_precompile *ahead, size_t i);
 /* Ends the thread; may wait for the problem being compiled. */
 void cli_tune_precompile_end(cli_tune_precompile *ahead);

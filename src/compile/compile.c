@@ -95,7 +95,7 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
-    /* Later versions have a cache of their own; ours is open to inspection. */
+    /* NVRTC's own cache, from 12.9 on, is not used: cache/ stores the outputs. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
     /* Omits declarations of the CUDA runtime from every compile; the output is bitwise the same. */
     if (compiler->major > 12 || compiler->minor >= 4) options[count++] = "--minimal";

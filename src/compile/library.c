@@ -65,8 +65,8 @@ static bool below(const search *s, const char *folder, const char *name) {
     return join(path, folder, name) && in_folder(s, path);
 }
 
-/* Tries a folder's entries whose names begin with `prefix`, the newest version first. Needs no
- * memory beside opendir's: glob() of glibc 2.36 frees memory twice where it has none left. */
+/* Tries a folder's entries whose names begin with `prefix`, the newest version first. It does not
+ * use glob(), which in glibc 2.36 frees memory twice when memory runs out. */
 static bool in_entries(const search *s, const char *folder, const char *prefix,
                        bool (*look)(const search *s, const char *path)) {
     char last[NAME_MAX + 1] = "", next[NAME_MAX + 1], path[PATH_MAX];

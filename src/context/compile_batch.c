@@ -26,9 +26,8 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
 /* ---- predicted times ------------------------------------------------------------------------- */
 
 /* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later
- * passes run in parallel. The value is fitted to the times of batches of five kernels. One kernel
- * alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0), which would predict too short
- * times. */
+ * passes run in parallel. The value is fitted to the times of batches of five kernels. A kernel
+ * that is compiled alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0). */
 #define FRONT_SECONDS 0.045
 
 /* A kernel of a batch. */
@@ -85,9 +84,9 @@ static void compile_range(void *user, int64_t begin, int64_t end) {
 }
 
 /* NVRTC's front end serves one thread at a time, its later passes all threads in parallel, so the
- * kernel that takes longest is started first. A kernel that several batches lack comes last in all
- * but the first of them, where it is found compiled. Creates a pool of its own, since the caller
- * may run on the context's. */
+ * kernel that takes longest is started first. If several batches lack a kernel, the first one
+ * compiles it; the others ask for it last, when it is compiled already. Creates a pool of its own,
+ * since the caller may run on the context's. */
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count) {
     timed_kernel *list = calloc(count * STN_COMPILE_BATCH_MAX, sizeof *list);
     stn_pool *pool = NULL;
@@ -139,7 +138,7 @@ static void *compile_in_background(void *user) {
     stn_background_compile *background = user;
     for (size_t i = 0; i < background->count; i++) {
         if (!background->batches[i]) continue;
-        /* The thread that asks for a kernel that failed gets its error. */
+        /* The error is not lost: the next thread that asks for the failed kernel gets it. */
         (void)stn_compile_batch_try(background->batches[i], NULL);
         atomic_store(&background->batches[i]->finished, true);
     }

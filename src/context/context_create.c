@@ -138,8 +138,8 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         return status;
     }
     const double before = stn_device_seconds(made->device);
-    /* Once per GPU and driver, so only if the result can be stored. If the GPU has no memory for
-     * the measurement, the assumed bandwidth stays. */
+    /* The bandwidth is measured once per GPU and driver, so only if the result can be stored. If
+     * the GPU has no memory for the measurement, the assumed bandwidth stays. */
     if (made->cache->folder.path) (void)stn_context_measure_bandwidth(made, NULL);
     made->driver_seconds = stn_device_seconds(made->device) - before;
     *context = made;
@@ -152,7 +152,7 @@ void stn_context_destroy(stn_context *context) {
     stn_cache_close(context->cache);
     stn_compiler_close(context->compiler);
     stn_cufft_close(context->cufft);
-    stn_cublas_close(context->cublas); /* before the device, which has the handle */
+    stn_cublas_close(context->cublas); /* before the device that its handle uses */
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);

@@ -124,25 +124,21 @@ static bool is_made(const stn_kernel *kernel) { return kernel->ptx || kernel->cu
  * entry. */
 static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *kernel, stn_error *error) {
     kernel->ptx = entry->ptx;
-    kernel->cubin = entry->cubin;
-    kernel->cubin_size = entry->cubin_size;
+    kernel->cubin = entry->cubin, kernel->cubin_size = entry->cubin_size;
     kernel->seconds = want->seconds;
-    entry->ptx = NULL;
-    entry->cubin = NULL;
+    entry->ptx = NULL, entry->cubin = NULL;
     stn_entry_clear(entry);
     stn_status status = is_made(kernel) ? STN_OK : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
     if (status == STN_OK && !want->only_compile) status = load(want->context, kernel, error);
     if (status == STN_OK) return STN_OK;
-    free(kernel->ptx);
-    free(kernel->cubin);
-    kernel->ptx = NULL;
-    kernel->cubin = NULL;
+    free(kernel->ptx), free(kernel->cubin);
+    kernel->ptx = NULL, kernel->cubin = NULL;
     return status;
 }
 
 /* As use_entry, if an entry was found. An entry that the driver refuses is rejected. Without a
- * usable entry the kernel stays without code, which is no failure: that is only a lack of memory or
- * of a working device. */
+ * usable entry the kernel stays without code, and the result is STN_OK: only a lack of memory or of
+ * a working device is a failure. */
 static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
@@ -363,8 +359,7 @@ static void hold(stn_kernel_set *set, stn_kernel *kernel) {
 void stn_kernel_set_clear(stn_kernel_set *set) {
     for (size_t i = 0; i < set->count; i++) stn_kernel_memory_release(&set->context->kernels, set->list[i]);
     free(set->list);
-    set->list = NULL;
-    set->count = 0;
+    set->list = NULL, set->count = 0;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -379,10 +374,8 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     stn_kernel *found;
     bool hit;
     STN_TRY(get(&want, &found, &hit, error));
-    if (!found) { /* a placeholder takes its place */
-        *kernel = want.placeholder;
-        return STN_OK;
-    }
+    *kernel = want.placeholder; /* takes the place of a kernel that is missing */
+    if (!found) return STN_OK;
     hold(set, found);
     stn_status status = STN_OK;
     /* A kernel that was compiled ahead is not loaded yet, and several threads may ask for it. */
@@ -394,7 +387,7 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
     else if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
-        /* The wait is not allowed during a stream capture, but nor is loading a kernel. */
+        /* During a stream capture neither this wait nor loading a kernel is allowed. */
         stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
     return STN_OK;
 }

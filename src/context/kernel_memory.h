@@ -22,10 +22,10 @@ typedef struct stn_kernel {
     /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
      * loaded yet. */
     stn_module *module;
-    stn_key key; /* the source key */
-    bool making; /* by a thread for which others wait */
-    size_t holds;
-    uint64_t released; /* time of the last release, in releases */
+    stn_key key;       /* the source key */
+    bool making;       /* by a thread for which others wait */
+    size_t holds;      /* number of sets and callers that hold the kernel */
+    uint64_t released; /* stn_kernel_memory.releases at its last release */
     struct stn_kernel *next;
 } stn_kernel;
 
@@ -34,8 +34,8 @@ typedef struct stn_kernel_memory {
     pthread_cond_t made;
     stn_kernel *first;
     atomic_size_t unheld; /* number of kernels that nobody holds; changed with the lock held */
-    uint64_t releases;
-    pid_t owner; /* In its forked children the lock may be held for ever. */
+    uint64_t releases;    /* number of releases so far */
+    pid_t owner;          /* In its forked children the lock may be held for ever. */
 } stn_kernel_memory;
 void stn_kernel_free(stn_kernel *kernel); /* for kernels outside of the list; NULL has no effect */
 void stn_kernel_memory_open(stn_kernel_memory *memory);
@@ -51,8 +51,8 @@ stn_kernel_found stn_kernel_memory_find(stn_kernel_memory *memory, stn_kernel *m
 /* If `made`, the caller now holds the kernel. Otherwise the kernel is removed from the list, the
  * caller frees it, and one of the waiting threads makes it anew. */
 void stn_kernel_memory_end(stn_kernel_memory *memory, stn_kernel *mine, bool made);
-/* The kernel is kept at least until the next stn_kernel_memory_trim. Does nothing in a forked
- * child. */
+/* Ends a hold; the kernel is kept at least until the next stn_kernel_memory_trim. Does nothing in a
+ * forked child. */
 void stn_kernel_memory_release(stn_kernel_memory *memory, stn_kernel *kernel);
 /* Frees kernels that nobody holds, the least recently released first, until `most` are left. */
 void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most);

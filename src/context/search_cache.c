@@ -35,14 +35,16 @@ void stn_search_cache_destroy(stn_search_cache *searches) {
     free(searches);
 }
 
-/* Of a key with thousands of taps, the ends are hashed: keys of the same taps differ there. */
+/* Of a long key only both ends are hashed: if its many taps are equal, keys differ at the ends. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
     enum { END = 512 };
-    uint64_t hash = (uint64_t)kind << 32 ^ size, word;
+    uint64_t hash = (uint64_t)kind << 32 ^ size, word = 0;
     for (size_t i = 0; i < size; i += sizeof word) {
         if (i == END && size > 2 * END) i = size - END;
-        word = 0;
-        memcpy(&word, key + i, size - i < sizeof word ? size - i : sizeof word);
+        if (i + sizeof word <= size)
+            memcpy(&word, key + i, sizeof word);
+        else
+            memcpy(&word, key + i, size - i);
         hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
         hash ^= hash >> 32;
     }

@@ -1,6 +1,7 @@
 /* Multidimensional FFTs, axis by axis: groups of lines are loaded into planes, transformed, and
- * stored; intermediate results have the arithmetic type. A line of n real numbers, n even, is
- * transformed as n/2 complex ones. */
+ * stored; intermediate results have the arithmetic type, and are stored in the output where that is
+ * possible, else in the workspace. A line of n real numbers, n even, is transformed as n/2 complex
+ * ones. */
 #include "host/fft_axes.h"
 
 #include <stdatomic.h>
@@ -33,6 +34,9 @@ struct stn_fft_axes {
     int64_t chunk;    /* transforms of the batch that run together */
     int64_t capacity; /* numbers in each of a task's four planes */
     int tasks;        /* each takes one group after the other, and has its own planes */
+    /* Whether the output holds the intermediate results: all passes but the first then read and
+     * write the same lines of it. */
+    bool in_output;
 };
 
 typedef struct pass {
@@ -122,18 +126,33 @@ static stn_fft_side middle_side(const stn_fft *fft) {
     return side;
 }
 
+/* Whether intermediate results may be stored in the output: its numbers have the arithmetic type,
+ * and it is laid out as the workspace would be. This holds in place too, where each line of the
+ * first pass has the same address in the input and in the output. */
+static bool fits_output(const stn_fft *fft) {
+    const stn_fft_side side = middle_side(fft);
+    if (fft->out.real || fft->dtype != STN_FFT_DTYPE) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (fft->n[axis] > 1 && fft->out.stride[axis] != side.stride[axis]) return false;
+    return true;
+}
+
 static void *moved(const stn_fft *fft, const stn_fft_side *side, const void *base, int64_t transform) {
     return (char *)base + transform * side->batch_stride * (int64_t)stn_fft_element(fft, side);
+}
+
+/* Numbers of the intermediate results in the workspace. */
+static int64_t middle_numbers(const stn_fft_axes *host) {
+    return host->passes > 1 && !host->in_output ? 2 * host->chunk * middle_side(&host->fft).batch_stride : 0;
 }
 
 static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace,
                       int64_t count) {
     const stn_fft *fft = &host->fft;
-    stn_fft_side side = middle_side(fft);
     stn_fft_number *work = workspace;
-    stn_fft_view middle = {work, side, STN_FFT_DTYPE}, first = {(void *)in, fft->in, fft->dtype},
-                 last = {out, fft->out, fft->dtype};
-    int64_t held = host->passes > 1 ? 2 * host->chunk * side.batch_stride : 0;
+    const stn_fft_view first = {(void *)in, fft->in, fft->dtype}, last = {out, fft->out, fft->dtype};
+    const stn_fft_view middle = host->in_output ? last : (stn_fft_view){work, middle_side(fft), STN_FFT_DTYPE};
+    const int64_t held = middle_numbers(host);
     double left = fft->scale;
     for (int i = 0; i < host->passes; i++) {
         bool ends = i == host->passes - 1;
@@ -166,8 +185,7 @@ void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
     if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
     if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
-    int64_t held = host->passes > 1 ? 2 * host->chunk * middle_side(&host->fft).batch_stride : 0;
-    return (size_t)(held + 4 * host->capacity * host->tasks) * sizeof(stn_fft_number);
+    return (size_t)(middle_numbers(host) + 4 * host->capacity * host->tasks) * sizeof(stn_fft_number);
 }
 
 /* ---- tables */
@@ -211,6 +229,7 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     host->kernels = stn_fft_kernels_best();
     host->tasks = threads;
     order_axes(host);
+    host->in_output = fits_output(fft);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));
     if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);

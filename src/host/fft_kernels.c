@@ -359,7 +359,7 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
         isa, attribute, store_reals, REALS,                                                                            \
         (stn_fft_number * to, stn_planes from, int64_t points, int64_t stride, int64_t lanes, stn_fft_number factor),  \
         to, from, points, stride, factor)                                                                              \
-    static const stn_fft_kernels words_##isa = {                                                                       \
+    static const stn_fft_kernels kernels_##isa = {                                                                     \
         .real_stage = real_stage_##isa,                                                                                \
         .load_reals = load_reals_##isa,                                                                                \
         .store_reals = store_reals_##isa,                                                                              \
@@ -382,18 +382,18 @@ DEFINE_SET(avx512, __attribute__((target("avx512f,avx512bw,avx512vl"))))
 #endif
 
 const stn_fft_kernels *stn_fft_kernels_at(int index) {
-    if (index == 0) return &words_portable;
+    if (index == 0) return &kernels_portable;
 #if defined(__x86_64__)
-    if (index == 1 && __builtin_cpu_supports("avx2")) return &words_avx2;
+    if (index == 1 && __builtin_cpu_supports("avx2")) return &kernels_avx2;
     if (index == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
-        return &words_avx512;
+        return &kernels_avx512;
 #endif
     return NULL;
 }
 
 const stn_fft_kernels *stn_fft_kernels_best(void) {
-    const stn_fft_kernels *best = &words_portable, *next;
+    const stn_fft_kernels *best = &kernels_portable, *next;
     for (int i = 1; (next = stn_fft_kernels_at(i)); i++) best = next;
     return best;
 }

@@ -284,7 +284,7 @@ static void sum_chunk(const layer_run *j, stn_pool *pool) {
 
 /* ---- runs */
 
-/* Sizes of the parts of the workspace in doubles, in the order of a job's pointers. */
+/* Sizes of the parts of the workspace in doubles, in the order of the pointers of a layer_run. */
 enum { PARTS = 8 };
 static void part_sizes(const stn_host_layer *h, int64_t size[PARTS]) {
     const stn_layer *layer = &h->layer;

@@ -94,9 +94,9 @@ static void run_line(const integer_run *run, const char *from, char *to, char *m
     }
 }
 
-/* Averages columns at points [begin, end). The rows of a small box are added for each point; of
- * others, a row enters the sums, and another leaves them. memory: columns * COLUMN_BYTES bytes,
- * followed by two lines for run_line of the next filter. */
+/* Averages columns at points [begin, end). For each point, all rows of a small box are added; for
+ * other boxes, one row is added to the sums, and another is subtracted. memory: columns *
+ * COLUMN_BYTES bytes, followed by two lines for run_line of the next filter. */
 static void run_columns(const integer_run *run, int64_t first, int64_t count, int64_t begin, int64_t end,
                         char *memory) {
     const stn_kernels *kernels = run->kernels;

@@ -45,11 +45,11 @@
 enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_RADIUS + 1 };
 #define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
-#define LEAST_ERROR 0x1p-200    /* leaves the sign of zeros open; below all floats */
+#define LEAST_ERROR 0x1p-200    /* below all floats; if a result is 0, its sign is uncertain */
 #define MIN_TAPS 100            /* of a stencil for which this can be faster */
-#define BOX_OVERHEAD_POINTS 150 /* as many points take as long as the overhead of a box */
-#define SINGLE_POINTS 25        /* as many take as long as a point that is summed alone */
-#define FEW_POINTS 6            /* up to as many neighbours are summed alone */
+#define BOX_OVERHEAD_POINTS 150 /* fixed cost of a box, in points of a box */
+#define SINGLE_POINTS 25        /* cost of a point that is summed alone, in points of a box */
+#define FEW_POINTS 6            /* at most so many neighbouring points are summed alone */
 
 struct stn_row_spectra {
     stn_fft_line *line;
@@ -267,8 +267,8 @@ static char *point_of(const spectra_work *work, const stn_layout *layout, int64_
                layout->size;
 }
 
-/* to = `length` points of row y, from the first one on that the taps of column x read; zeros where
- * there are none. */
+/* Loads `length` points of row y into `to`, from the first one on that the taps of column x read;
+ * zeros where there are none. */
 static void load_line(const spectra_work *work, int64_t y, int64_t x, int64_t length, double *to) {
     const stn_step *step = work->run->step;
     const stn_task *task = step->task;
@@ -295,7 +295,7 @@ static void load_line(const spectra_work *work, int64_t y, int64_t x, int64_t le
     for (int64_t k = end - begin; k < length; k++) to[k] = 0;
 }
 
-/* slot = the spectra of input row y of each strip. */
+/* Computes the spectra of input row y of each strip into slot `number`. */
 static void load_slot(spectra_work *work, int64_t y, int number) {
     const spectra_run *run = work->run;
     const stn_row_spectra *s = run->spectra;

@@ -1,7 +1,7 @@
 /* The inner loops of host stencils. Each is written once, in stencil_sums.h, and compiled for each
  * instruction set; the CPU decides at run time which is used. The compiler fuses no multiplications
- * and additions (-ffp-contract=off), and MULTIPLY_ADD is used only where fusing does not change the
- * result, so that all sets are bit-identical. */
+ * and additions (-ffp-contract=off). Except in sum_spectra, the macros MULTIPLY_ADD are used only
+ * where fusing does not change the result, so that all sets are bit-identical. */
 #include "host/stencil_kernels.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The inner loops of host stencils over contiguous points, compiled for several instruction sets,
- * all with bit-identical results. */
+ * all with bit-identical results, except for sum_spectra. */
 #ifndef STN_HOST_STENCIL_KERNELS_H
 #define STN_HOST_STENCIL_KERNELS_H
 #include <stdbool.h>
@@ -83,7 +83,7 @@ typedef struct stn_kernels {
      * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
      * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
      * at the first frequency, as pairs, then those at the next. count is at least
-     * STN_SPECTRA_LANES. These sums alone differ between instruction sets, by rounding. */
+     * STN_SPECTRA_LANES. Only these sums differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
     /* low[x] = values[x] - m and high[x] = values[x] + m, m = absolute + relative * values[x].

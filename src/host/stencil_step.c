@@ -106,7 +106,7 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
     copy_column(step->line_size, to, 0, to + step->line_size, step->line_size, count - 1);
 }
 
-/* memcpy, which is called only if these are not the bytes of one number. */
+/* As memcpy, but without a call for 1, 4 or 8 bytes, the sizes of single numbers. */
 static void copy_bytes(char *to, const char *from, size_t bytes) {
     if (bytes == 4)
         memcpy(to, from, 4);
@@ -523,11 +523,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
         stn_max(BUFFER_SIZE * (int64_t)sizeof(double) / step->line_size / rows - reach - 8, MIN_BLOCK_POINTS), most);
     step->cache_rows = 1;
     while ((int64_t)step->cache_rows < 2 * rows && step->cache_rows < CACHED_ROWS) step->cache_rows *= 2;
-    for (int a = 0; a < 3; a++) {
-        const stn_boundary *sides = task->boundary[a];
-        step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;
-        step->live[a][1] = task->n[a] - (sides[1].kind == STN_FIXED ? task->reach[a][1] : 0);
-    }
+    for (int a = 0; a < 3; a++) stn_task_live_points(task, a, &step->live[a][0], &step->live[a][1]);
     for (int64_t r = 0; r < task->reach[2][0]; r++) step->ghost[0][r] = stn_task_fold(task, 2, -1 - r);
     for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = stn_task_fold(task, 2, task->n[2] + r);
 }
@@ -538,10 +534,10 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
-/* How rows are computed whose taps are in rows inside the grid. Lines without copies may have any
- * length, and long ones suit hardware prefetchers: rows are computed at once apart from their
- * edges, and short rows are joined to one line. The points between the live ones of joined rows are
- * then overwritten, by edges or by copies of frozen points.
+/* How rows are computed if all rows that their taps read are inside the grid. Lines that need no
+ * copies may have any length, and long ones suit hardware prefetchers. So a row is computed at once
+ * without its edges, and several short rows are joined to one line. The sums of a joined line at
+ * the points between two rows' interiors are overwritten, by edges or by copies of frozen points.
  *
  * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
  * copied into the buffer, and each column of an edge is summed as one line. */

@@ -132,12 +132,12 @@ static const char *read_row(const leaf *l, const int64_t index[2], int64_t begin
     if (sign > 0 && task->dtype != STN_F16 && inside == begin && past == end) return row + (size_t)begin * width(rows);
     copy_inside(rows, row, inside, past - inside, own + (size_t)(inside - begin) * width(rows));
     for (int64_t x = begin; x < end; x++) {
-        double its = 1;
+        double point_sign = 1;
         if (x == inside) x = past;
         if (x >= end) break;
-        const int64_t at = stn_system_fold(x, n[2], l->variable->side[2], &its, &constant);
+        const int64_t at = stn_system_fold(x, n[2], l->variable->side[2], &point_sign, &constant);
         put(rows, own, x - begin,
-            its * (at < 0 ? stn_system_round_to_dtype(task->dtype, constant) : load(task->dtype, row, at)));
+            point_sign * (at < 0 ? stn_system_round_to_dtype(task->dtype, constant) : load(task->dtype, row, at)));
     }
     if (sign < 0) rows->kernels->scale(own, -1, (size_t)(end - begin));
     return own;

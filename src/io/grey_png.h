@@ -18,7 +18,7 @@ stn_status stn_png_decode(const char *name, const unsigned char *bytes, size_t s
                           unsigned char **pixels, stn_error *error);
 
 /* Writes a real 2D array with 8 or 16 bits a pixel, up to stn_output_commit. Values are rounded to
- * integers. *changed counts values out of range, which become its nearest end (NaN: 0). */
+ * integers. *changed counts values out of range, which become the nearest limit (NaN: 0). */
 stn_status stn_png_prepare(const char *path, const stn_array *array, int bits, size_t *changed, stn_output *output,
                            stn_error *error);
 #endif

@@ -15,7 +15,7 @@ typedef struct stn_output {
     char *temp;
     FILE *file;    /* write here */
     int slot;      /* index in the list of files that a signal removes */
-    bool replaces; /* a file of this mode exists */
+    bool replaces; /* a file exists already, and has this mode */
     mode_t mode;
 } stn_output;
 
@@ -33,9 +33,9 @@ stn_status stn_output_reserve_stdout(stn_error *error);
  * cannot be replaced (a mount point, another user's file in a sticky folder) are an error here. */
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);
 
-/* A part in a file that another process began, whose temporary name this is: a signal removes it
- * here too. stn_output_abandon removes it; stn_output_leave does not, for when it has taken its
- * place. */
+/* Joins an output that another process has opened under the temporary name `temp`: a signal to this
+ * process then removes that file too. stn_output_abandon removes the file; stn_output_leave does
+ * not, for when the file is complete and the other process renames it. */
 stn_status stn_output_join(const char *temp, stn_output *output, stn_error *error);
 void stn_output_leave(stn_output *output);
 

@@ -53,8 +53,8 @@ STN_KIND_CHOOSING(layer)
 
 /* The error bounds of one step of any work. */
 static double error_bound(const stn_plan *plan) {
-    static const double bars[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
-    return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
+    static const double bounds[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
+    return fmax(bounds[plan->layer.dtype], plan->layer.tolerance);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */
@@ -90,8 +90,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
 }
 
 /* The reference is cuFFT with cuBLAS, since they are independent of our kernels. If they are
- * missing or do not support the layer, it is fno. The last candidate of either strategy is the most
- * exact one, which fuses nothing. */
+ * missing or do not support the layer, the reference is fno. The last candidate of either strategy
+ * fuses no kernels and has the smallest error. */
 static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
                                       stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const references[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};

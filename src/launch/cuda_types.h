@@ -105,7 +105,6 @@ enum {
 #undef STN_CU_CONSTANT
 };
 
-/* The structs that cuLaunchKernelEx reads. */
 /* One side of a copy of rows, as in CUDA_MEMCPY3D_PEER. */
 typedef struct stn_cu_copy_side {
     size_t x, y, z, level;
@@ -122,6 +121,7 @@ typedef struct stn_cu_memcpy_3d_peer {
     size_t width, height, depth; /* bytes, rows, planes */
 } stn_cu_memcpy_3d_peer;
 
+/* This struct and the next one are read by cuLaunchKernelEx. */
 typedef struct stn_cu_launch_attribute {
     stn_cu_enum id;
     char padding[4];

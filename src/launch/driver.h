@@ -40,8 +40,8 @@ stn_status stn_driver_check(const stn_driver *driver, const char *function, stn_
 typedef struct stn_device stn_device;
 stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device, stn_error *error);
 void stn_device_close(stn_device *device);
-/* Makes the device's primary context current / makes the caller's current again. All calls below do
- * this themselves. */
+/* `enter` makes the device's primary context current, `leave` the caller's context again. All calls
+ * below do this themselves. */
 stn_status stn_device_enter(stn_device *device, stn_error *error);
 void stn_device_leave(stn_device *device);
 /* Seconds so far during which some thread was between enter and leave, without launches: the
@@ -53,7 +53,7 @@ const char *stn_device_uuid(const stn_device *device);
  * counts; stn_device_measure_copy measures the bandwidth. */
 void stn_device_describe(const stn_device *device, stn_machine *machine);
 /* Measures the copy bandwidth in bytes/s, reading plus writing: the median of 3 timings of 4
- * device-to-device copies of 4 L2 sizes each. Takes a few milliseconds and that much memory. */
+ * device-to-device copies of 4 L2 sizes each. Takes a few milliseconds and memory of 8 L2 sizes. */
 stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error);
 /* Assumed peak rates of an architecture ("sm_80", "sm_90", "sm_100") without a device; false if the
  * name is not sm_NN. */
@@ -115,7 +115,8 @@ void *stn_lane_stream(const stn_lane *lane);
 /* Enables peer access to the device of `other` if the two are linked; without it copies go through
  * the host. */
 void stn_lane_link(const stn_lane *lane, const stn_lane *other);
-/* mark records the event in the lane's stream; await makes this lane's stream wait for it. */
+/* mark records the lane's event in its stream; await makes this lane's stream wait for the event of
+ * `marked`. */
 stn_status stn_lane_mark(const stn_lane *lane, stn_error *error);
 stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_error *error);
 /* Copies from the other lane's device to this one's, on this lane's stream. */

@@ -6,8 +6,8 @@
 
 struct stn_fork {
     stn_device *device; /* outlives the fork */
-    /* Held from begin to the last join. An event has only its last record: another thread's record
-     * would replace this one before a stream is told to wait for it. */
+    /* Held from begin to the last join. An event keeps only its last record, so that a record of
+     * another thread could replace this thread's before a stream is told to wait for it. */
     pthread_mutex_t lock;
     int branches;
     stn_cu_event begun;

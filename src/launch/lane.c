@@ -83,7 +83,7 @@ stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, 
     return status;
 }
 
-/* Bytes of a pitch that drivers accept; CU_MEMORYTYPE_DEVICE. */
+/* The largest pitch in bytes that drivers accept; the value of CU_MEMORYTYPE_DEVICE. */
 enum { MOST_PITCH = INT32_MAX, DEVICE_MEMORY = 2 };
 
 static stn_cu_copy_side side_of(const stn_lane *lane, const void *at, int64_t pitch, int64_t rows) {

@@ -48,6 +48,8 @@ typedef struct stn_machine {
     /* While only the cheapest candidate is of interest: searches may leave out all that are
      * predicted to take longer. 0: no limit */
     double time_limit;
+    /* The error that candidates may have where none is within the bound; else 0. */
+    double allowed_error;
 } stn_machine;
 
 /* Whether a search may leave out a candidate that takes at least `seconds`. */

@@ -28,10 +28,8 @@ stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void 
     plan->machine = like->machine;
     plan->caller_workspace = true;
     stn_status status = kind->adopt(plan, work, steps, error);
-    if (status == STN_OK)
-        *result = plan;
-    else
-        free(plan);
+    if (status != STN_OK) free(plan), plan = NULL;
+    *result = plan;
     return status;
 }
 
@@ -49,9 +47,7 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
         status = strategy->prepare(plan, error);
         plan->kernels->batch = NULL;
     }
-    if (status == STN_OK) return STN_OK;
-    stn_plan_destroy(plan);
-    *result = NULL;
+    if (status != STN_OK) stn_plan_destroy(plan), *result = NULL;
     return status;
 }
 
@@ -66,8 +62,7 @@ static void free_first_result(struct stn_first *first) {
 
 void stn_plan_unprepare(stn_plan *plan) {
     if (plan->state && plan->strategy->release) plan->strategy->release(plan);
-    free(plan->state);
-    plan->state = NULL;
+    free(plan->state), plan->state = NULL;
     if (plan->kernels && !plan->is_subplan) stn_kernel_set_clear(plan->kernels);
     plan->workspace_size = 0;
 }

@@ -1,5 +1,6 @@
 /* Choosing: ranks the candidates of all strategies by measured times where wisdom has them, else by
  * their estimates, and prepares the first that can be prepared. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,24 +55,21 @@ double stn_estimate_cost(const stn_estimate *estimate) {
            (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
-/* In a full ranking, the last row is dropped. */
+/* Inserts a row at `index`. If the ranking is full, its last row is dropped. */
 static void insert_row(stn_plan *plan, size_t index, const stn_ranked *row) {
     if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
     memmove(plan->ranking + index + 1, plan->ranking + index, (plan->ranked - 1 - index) * sizeof *row);
     plan->ranking[index] = *row;
 }
 
-/* Inserts a row by predicted cost; strategies that do not apply come last. */
+/* The predicted cost; strategies that do not apply come last. */
+static double order_of(const stn_ranked *row) {
+    return row->applies ? fmin(stn_estimate_cost(&row->estimate), DBL_MAX) : INFINITY;
+}
+
 static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     size_t index = plan->ranked;
-    while (index > 0) {
-        const stn_ranked *before = &plan->ranking[index - 1];
-        if (before->applies &&
-            (!entry->applies || stn_estimate_cost(&before->estimate) <= stn_estimate_cost(&entry->estimate)))
-            break;
-        if (!before->applies && !entry->applies) break;
-        index--;
-    }
+    while (index > 0 && order_of(&plan->ranking[index - 1]) > order_of(entry)) index--;
     if (index < STN_PLAN_RANKING) insert_row(plan, index, entry);
 }
 
@@ -89,8 +87,10 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     memset(list, 0, most * sizeof *list); /* candidates are compared as bytes */
     const double error_bound = fmax(allowed_error, kind->error_bound ? kind->error_bound(plan) : INFINITY);
     double least_rejected_error = INFINITY;
-    entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
+    entry.applies = kind->applies(plan, strategy, entry.reason, 0);
     size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, accepted = 0;
+    if (!count && !(plan->machine.time_limit > 0))
+        entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
     for (size_t c = 0; c < count; c++) {
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
@@ -125,21 +125,22 @@ static void set_time_limit(stn_plan *plan, double limit) {
  *     name           of a strategy; NULL: all
  *     most           candidates of each strategy
  *     allowed_error  as in rank_strategy
- *     best, limit    only the first row matters, if its cost is at most `limit`. Strategies with
- *                    `least_seconds` come last, and are skipped if it exceeds the best cost
- *     errors         in and out, 0 at first: each strategy's least error that an earlier call
- *                    rejected. If `best`, a strategy with more than allowed_error is skipped */
+ *     best, limit    if `best`, only the cheapest candidate is needed, if it costs at most `limit`:
+ *                    strategies with `least_seconds` are skipped or come late, `compose` last
+ *     errors         least error of the rejected candidates, by strategy; 0 before the first call.
+ *                    If `best`, a strategy whose entry exceeds allowed_error is skipped */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
-    for (int pass = 0; pass < (best ? 2 : 1); pass++)
+    plan->machine.allowed_error = allowed_error;
+    for (int pass = 0; pass < (best ? 3 : 1); pass++)
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
-            const bool comes_last = strategy->least_seconds != NULL;
+            const int own_pass = strategy->compose ? 2 : strategy->least_seconds ? 1 : 0;
             if (!is_named(name, strategy)) continue;
-            if (best && (comes_last != (pass == 1) || errors[i] > allowed_error)) continue;
+            if (best && (own_pass != pass || errors[i] > allowed_error)) continue;
             if (best) set_time_limit(plan, limit);
-            if (comes_last && plan->machine.time_limit > 0 &&
+            if (own_pass == 1 && plan->machine.time_limit > 0 &&
                 stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy)))
                 continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
@@ -150,7 +151,7 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
 }
 
 /* The first pass admits candidates within the error bound. If there are none, the second pass
- * admits those with about the least predicted error, which the plan's description reports. */
+ * admits those whose predicted error is at most LEAST_ERROR_FACTOR times the least one. */
 static void rank(stn_plan *plan, const char *name, size_t most, bool best, double limit) {
     double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
     for (int pass = 0; pass < 2; pass++) {
@@ -161,6 +162,7 @@ static void rank(stn_plan *plan, const char *name, size_t most, bool best, doubl
 }
 
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
+    plan->only_best = false;
     rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false, INFINITY);
 }
 
@@ -215,9 +217,14 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
                 error, STN_ERROR_UNSUPPORTED,
                 "wisdom has no times of this problem on this device: measure it with STN_MODE_MEASURE, or import "
                 "wisdom that has them");
-        stn_plan_rank(plan, name, STN_CANDIDATES);
+        if (plan->only_best) stn_plan_rank_best(plan, name, (stn_rank_limit){0});
+        if (!plan->only_best || !plan->ranked || !plan->ranking[0].applies) stn_plan_rank(plan, name, STN_CANDIDATES);
     }
     return STN_OK;
+}
+
+void stn_plan_complete_ranking(stn_plan *plan) {
+    if (plan->only_best) stn_plan_rank(plan, plan->named_strategy ? plan->named_strategy->name : NULL, STN_CANDIDATES);
 }
 
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
@@ -226,16 +233,13 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
         stn_plan_take(plan, &plan->ranking[0]);
         return STN_OK;
     }
-    const stn_ranked *first = &plan->ranking[0];
     if (plan->ranked == 1)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy %s cannot run this problem: %s; use strategy auto",
-                        first->strategy->name, first->reason);
+                        plan->ranking[0].strategy->name, plan->ranking[0].reason);
     char reasons[800] = "";
-    for (size_t i = 0; i < plan->ranked; i++) {
-        size_t used = strlen(reasons);
+    for (size_t i = 0, used = 0; i < plan->ranked; i++, used = strlen(reasons))
         snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i ? "; " : "", plan->ranking[i].strategy->name,
                  plan->ranking[i].reason);
-    }
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy can run this problem: %s", reasons);
 }
 
@@ -266,9 +270,9 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
     plan->kernels->batch = NULL;
     if (batch && batch->count) {
         const size_t workspace = plan->workspace_size;
-        const bool may_wait = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
+        const bool may_defer_compile = status == STN_OK && plan->first_result && !plan->kernels->workspace_unknown;
         stn_plan_unprepare(plan);
-        if (may_wait && plan->first_result(plan, batch, workspace)) return STN_OK;
+        if (may_defer_compile && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
         status = strategy->prepare(plan, error);
     }
@@ -318,14 +322,15 @@ static void drop_row(stn_plan *plan, stn_ranked *row, const char *why) {
     plan->ranking[plan->ranked - 1] = dropped;
 }
 
-/* The kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
- * from that of this GPU: so all candidates are tried. */
+/* All candidates are tried, because the kernels of a pack were chosen for a typical GPU of the
+ * architecture, whose ranking may differ from that of this GPU. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies;) {
         stn_status status = prepare_row(plan, &plan->ranking[i], &why);
         if (status == STN_OK) return STN_OK;
         stn_plan_unprepare(plan);
+        stn_plan_complete_ranking(plan); /* its first row stays the same */
         if (!first.status) first = why;
         if (status == STN_ERROR_UNSUPPORTED) /* This candidate cannot run here; another may. */
             drop_row(plan, &plan->ranking[i], why.message);

@@ -37,7 +37,7 @@ double stn_error_rounding(stn_dtype dtype) {
     return 0.58 * half_unit;
 }
 
-/* The least prediction, that of strategy spectral with columns in parts, is 0.75 roundings. */
+/* 0.75 is SPLIT_COLUMN_ERROR of strategy spectral, which predicts the least error of all. */
 double stn_error_least(stn_dtype dtype) { return 0.75 * stn_error_rounding(dtype); }
 
 double stn_error_cancellation(const stn_task *task) {

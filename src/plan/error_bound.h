@@ -21,8 +21,7 @@ double stn_error_accumulated(double systematic, double random_part, double launc
 double stn_error_of_runs(double runs);
 /* An upper bound of the relative root mean square error of one rounding to the dtype. */
 double stn_error_rounding(stn_dtype dtype);
-/* A lower bound on the errors that strategies predict, since all of them round their results. It
- * does not hold for runs with a source, whose error may not be predicted (0). */
+/* A lower bound on the errors that strategies predict, since all of them round their results. */
 double stn_error_least(stn_dtype dtype);
 /* The factor by which cancellation may increase the relative error. Weights of both signs may
  * remove the mean of the data. For random numbers in [0, 1) the mean's square is 1/4 and the

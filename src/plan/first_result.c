@@ -14,10 +14,10 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* The generic kernel is used if its predicted time, with that of compiling it unless it is stored,
- * is below this part of the predicted time to compile the chosen kernels. It then finishes first
- * even if it takes 4/3 times as long as predicted. Where it is not used although it would have
- * finished first, the first result comes at most 4/3 times as late. */
+/* The generic kernel is used if its predicted time, plus the time to compile it if it is not
+ * stored, is below this fraction of the predicted time to compile the chosen kernels. It then
+ * finishes first even if it takes 4/3 times as long as predicted. If it is not used although it
+ * would have finished first, the first result comes at most 4/3 times as late. */
 #define LATEST 0.75
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {

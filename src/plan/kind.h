@@ -8,7 +8,7 @@
 #include "plan/strategy.h"
 #include "problem/overlap.h"
 
-/* What the library needs to know of any work. */
+/* The properties of a work that do not depend on its kind. */
 typedef struct stn_work_shape {
     stn_dtype dtype;
     bool in_place, source; /* source: an execution has a third pointer, a constant source */
@@ -50,7 +50,7 @@ typedef struct stn_run_arrays {
 /* Adds an array to the list. Fails if it is NULL or not aligned. */
 stn_status stn_run_arrays_add(stn_run_arrays *all, stn_run_array a, stn_error *error);
 
-/* Receives a key of the wisdom, number by number. */
+/* Receives the labelled numbers and texts that make up a key of the wisdom, one by one. */
 typedef struct stn_key_sink {
     void *user;
     void (*number)(void *user, const char *label, int64_t value);

@@ -97,7 +97,7 @@ static bool is_refusal(stn_status status) {
 static stn_status take_weights(stn_plan *plan, size_t count, const double *weights, const double *before,
                                stn_error *error) {
     stn_error why = {0};
-    /* The generic kernel's plan, where the chosen candidate could not be prepared. */
+    /* The plan itself; the generic kernel's if the chosen candidate could not be prepared. */
     stn_plan *runs = stn_first_result_end(plan);
     stn_status status = plan->kind->set_weights(runs, count, weights, &why);
     if (status == STN_OK && runs != plan) return stn_task_set_weights(&plan->task, count, weights, error);

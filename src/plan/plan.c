@@ -62,6 +62,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
     plan->named_strategy = named;
     plan->may_be_chunked = true;
+    plan->only_best = !plan->estimate_only;
     if (wants_first_result(plan, &options)) plan->first_result = stn_first_result_begin;
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
     if (!plan->estimate_only) {

@@ -79,6 +79,7 @@ struct stn_plan {
         stn_chosen chosen;
         stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
         size_t ranked;
+        bool only_best; /* rows after the first may be missing (stn_plan_complete_ranking) */
         /* If new weights made the plan choose another strategy: the previous strategy and the
          * reason, for the description; else "". */
         char choice_before[320];
@@ -158,6 +159,7 @@ void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
+void stn_plan_complete_ranking(stn_plan *plan); /* by estimate, if plan->only_best */
 /* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, that is
  * the cheapest one whose kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
@@ -171,10 +173,10 @@ void stn_ranked_exclude(stn_ranked *row, const char *why);
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 
 /* ---- first_result.c: options.first_result
- * `batch` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. Where
- * the generic kernel is predicted to finish a whole execution before they are compiled, they are
- * compiled in the background and the generic kernel runs the first execution: returns true, and the
- * plan owns the batch. */
+ * `batch` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. If the
+ * generic kernel is predicted to finish an execution before these are compiled, it runs the first
+ * execution while they are compiled in the background. In this case the function returns true, and
+ * the plan owns the batch. */
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
 /* The plan that runs the next launches: the generic kernel's, or the plan itself. `ends`: they
  * complete an execution. Once the generic kernel has run an execution, the call waits for the
@@ -216,13 +218,13 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
-/* As stn_subplan, by the parent's strategy, or by the cheapest if that does not serve this
- * layout. */
+/* As stn_subplan, by the parent's strategy; by the cheapest one if the parent's does not support
+ * this task. */
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 /* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
-/* The same in less time; false also where it takes more than `most` seconds or, if `within_bound`,
- * where no candidate is within the error bound. */
+/* The same by a shorter search; false also if the cheapest candidate takes more than `most` seconds
+ * or, with `within_bound`, if no candidate is within the error bound. */
 bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
                                 bool within_bound, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);

@@ -1,6 +1,8 @@
 /* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability; and
  * reading its kernels. */
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "compile/cubin.h"
@@ -59,7 +61,8 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
 
 static bool is_built(const stn_plan *plan) { return !plan->estimate_only && stn_first_result_now(plan) == plan; }
 
-static void describe_json(const stn_plan *plan, stn_text *text) {
+/* all: a plan for the same work, with all rows of the ranking. */
+static void describe_json(const stn_plan *plan, const stn_plan *all, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
     plan->kind->json(plan, text);
@@ -79,7 +82,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->online) plan->kind->tuner->online_describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     stn_json_open(text, "ranking", "[");
-    for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
+    for (size_t i = 0; i < all->ranked; i++) json_row(all, &all->ranking[i], text);
     stn_text_append(text, "]}", 2);
 }
 
@@ -100,7 +103,7 @@ static void text_row(const stn_plan *plan, size_t i, stn_text *text) {
     stn_text_printf(text, ")\n");
 }
 
-static void describe_text(const stn_plan *plan, stn_text *text) {
+static void describe_text(const stn_plan *plan, const stn_plan *all, stn_text *text) {
     stn_text_printf(text, "%s", plan->kind->label);
     plan->kind->print(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
@@ -126,16 +129,15 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->choice_before[0])
         stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->choice_before);
     stn_text_printf(text, "\nranking:\n");
-    for (size_t i = 0; i < plan->ranked; i++) text_row(plan, i, text);
+    for (size_t i = 0; i < all->ranked; i++) text_row(all, i, text);
 }
 
 stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
     STN_TRY(stn_describe_check("stn_plan_describe needs a plan", plan, format, result, error));
-    if (format == STN_JSON)
-        describe_json(plan, &text);
-    else
-        describe_text(plan, &text);
+    stn_plan all = {.only_best = plan->only_best};
+    stn_plan_complete_ranking(memcpy(&all, plan, offsetof(stn_plan, strategy))); /* its request */
+    (format == STN_JSON ? describe_json : describe_text)(plan, plan->only_best ? &all : plan, &text);
     return stn_text_take(&text, result, error);
 }
 

@@ -23,7 +23,7 @@ stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error) {
 /* Whether one call of the strategy's `execute` writes all snapshots. */
 static bool is_one_run(const stn_plan *plan) { return !plan->kind->shape(plan).stack || plan->strategy->stacks; }
 
-/* The later runs read a state of the stack, so that their input has the layout of the output. */
+/* The later runs read a state of the stack, so their input has the layout of the output. */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     if (is_one_run(plan)) return STN_OK;
     stn_task task = plan->task;
@@ -112,9 +112,9 @@ stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execut
 }
 
 /* ---- with a progress function -------------------------------------------------------------------
- * On the host, the thread pool calls it between two pieces of any loop. On a GPU, a run is enqueued
- * in chunks of launches. Chunk i is enqueued once chunk i - 2 is complete, so that at most two
- * chunks are in flight when the run is cancelled:
+ * On the host, the thread pool calls the function between two pieces of any loop. On a GPU, a run
+ * is enqueued in chunks of launches. Chunk i is enqueued once chunk i - 2 is complete, so that at
+ * most two chunks are in flight when the run is cancelled:
  *
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2

@@ -73,7 +73,8 @@ double stn_estimate_cost(const stn_estimate *estimate);
 
 /* The functions by which a strategy is chosen, for work of one type.
  *
- *     applies      Can the strategy run this work on this machine? If not, `reason` is one phrase.
+ *     applies      Can the strategy run this work on this machine? If not, `reason` is one phrase;
+ *                  if its size is 0, a search that `candidates` repeats may be left out.
  *     candidates   Writes at most `most` candidates, the best guess first; returns their number.
  *                  The estimate chooses among the first STN_CANDIDATES; those that are only worth
  *                  measuring follow them.

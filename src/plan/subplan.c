@@ -1,4 +1,5 @@
 /* Plans that a strategy makes for parts of its work: plan.h. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,9 +53,9 @@ static bool also_answers(const stn_ranked *row, stn_rank_limit known, stn_rank_l
     return no_higher && (!known.within_bound || asked.within_bound);
 }
 
-/* Finds the cheapest candidate; false where there is none within the limit. Strategies that
- * divide a run ask for the same parts again, for each of their candidates, and when they make the
- * plans of these parts. */
+/* Finds the cheapest candidate; false where there is none within the limit. Results are cached,
+ * because a strategy that divides a run asks for the same parts for each of its candidates, and
+ * once more when it makes the plans of the parts. */
 static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
                      stn_rank_limit limit, stn_ranked *row) {
     struct {
@@ -81,7 +82,7 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
 }
 
 /* In general the parent's estimate has found the candidate already. All candidates are ranked only
- * if that one cannot be prepared, or if wisdom has times of this work. */
+ * if that one cannot be prepared, if wisdom has times of this work, or if it may be chunked. */
 static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     if (is_generic(name)) {
         stn_ranked row;
@@ -107,9 +108,7 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
     plan->kernels = parent->kernels;
     plan->is_subplan = true;
     const stn_status status = choose(plan, name, error);
-    if (status == STN_OK) return STN_OK;
-    stn_plan_destroy(plan);
-    *result = NULL;
+    if (status != STN_OK) stn_plan_destroy(plan), *result = NULL;
     return status;
 }
 
@@ -138,7 +137,8 @@ bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, cons
 
 bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
                                 bool within_bound, stn_estimate *result) {
-    const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
+    const bool limited = most < INFINITY || within_bound;
+    const stn_rank_limit limit = {limited ? fmin(most * STN_MOST_COST_PER_SECOND, DBL_MAX) : 0, within_bound};
     stn_ranked row;
     /* If the cheapest candidate is above the cost limit, every candidate takes more than `most`
      * seconds. */

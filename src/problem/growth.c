@@ -10,8 +10,8 @@
 /* Exponent of the largest scaling of a tap: exp(-40) is negligible. It limits the shift of
  * one-sided taps, for which no shift is best. */
 #define MAX_SHIFT 40.0
-#define NEGLIGIBLE 1e-9 /* relative difference of growth factors that is neglected */
-#define DEFECTIVE (52 * M_LN2 / M_LN10)
+#define NEGLIGIBLE 1e-9                 /* neglected relative difference of growth factors */
+#define DEFECTIVE (52 * M_LN2 / M_LN10) /* log10 of 2^52: growth.h */
 enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY_TAPS = 64 /* taps */ };
 
 /* ---- sides ----------------------------------------------------------------------------------- */
@@ -63,8 +63,8 @@ static bool increases(const stn_task *task, const double shift[3], int axis) {
     return slope > 0;
 }
 
-/* Minimises that convex sum by bisection, one axis after the other. Any shift gives a valid bound;
- * this one need not be the best. */
+/* Minimises the sum of |w| exp(s o), which is convex in s, by bisection, one axis after the other.
+ * Any shift gives a valid bound; this one need not be the best. */
 static void choose_shift(const stn_task *task, const bool open[3], double shift[3]) {
     int axes = 0;
     for (int axis = 0; axis < 3; axis++) axes += open[axis] && !stn_task_is_symmetric(task, axis);

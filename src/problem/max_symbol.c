@@ -176,8 +176,8 @@ static void pair_row(search *s) {
         pair(s->row + middle + d, d <= middle ? s->row + middle - d : NULL, 1, s->odd + d);
 }
 
-/* |K| at the samples j2 and -j2, from the sums of a paired row; from the middle of the row on, a
- * shift of the offsets changes only the phase of K. */
+/* |K| at the samples j2 and -j2, from the sums of a paired row. Offsets count from the middle of
+ * the row, which changes only the phase of K. */
 static void sum_row(search *s, int j2) {
     const cplx *const even = s->row + (s->width[2] - 1) / 2, *const roots = s->roots[2];
     const int n = s->samples[2], pairs = s->width[2] / 2;

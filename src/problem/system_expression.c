@@ -121,8 +121,7 @@ static stn_status parse_field(stn_system_parser *p, int field, size_t start, int
     return add_node(p, &node, result);
 }
 
-/* ---- expressions, nested at most STN_SYSTEM_NESTED deep ----------------------------------------
- * */
+/* ---- expressions, nested at most STN_SYSTEM_NESTED deep -------------------------------------- */
 
 static stn_status parse_from(stn_system_parser *p, int least, int *result);
 

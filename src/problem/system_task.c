@@ -143,7 +143,8 @@ static stn_status canonical_points(const stn_system_task *task, const char *what
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 /* Finds the fields that need a spare buffer. The next state may overwrite the oldest level only if
- * that level is read by the field's own equation alone, at the same point and not in a stencil. */
+ * no later equation reads that level, and the field's own equation reads it only at the same point,
+ * not in a stencil. */
 static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     const stn_system *system = task->system;
     for (int f = 0; f < system->nfields; f++) {

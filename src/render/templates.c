@@ -12,8 +12,8 @@
 
 #define LARGEST_TEMPLATE (16u << 20)
 
-/* Replaced by the generated source, where that is linked. They are not used in this file, since a
- * compiler may assume that a constant has the value that it sees. */
+/* A generated source replaces these two weak definitions if it is linked. This file does not use
+ * them: a compiler may assume that a constant has the value that it sees. */
 __attribute__((weak)) const unsigned char stn_embedded_pack[1] = {0};
 __attribute__((weak)) const size_t stn_embedded_pack_size = 0;
 

@@ -199,9 +199,9 @@ typedef struct search {
     chunk_sizes sizes[MOST_SIZES];
 } search;
 
-/* Whether the chunks may meet the error bound. The error of a run with a source may be unknown. */
+/* Whether the chunks may meet the error bound. */
 static bool may_be_accurate(const stn_task *task, uint64_t chunks) {
-    return task->source || stn_error_least(task->dtype) * stn_error_of_runs((double)chunks) <= stn_error_bound(task);
+    return stn_error_least(task->dtype) * stn_error_of_runs((double)chunks) <= stn_error_bound(task);
 }
 
 /* False if a run in chunks of these sizes cannot be the best. */

@@ -43,7 +43,7 @@ static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
 
 /* ---- cuFFT's transforms ---------------------------------------------------------------------- */
 
-/* Has the transform several axes, besides the last? */
+/* Whether an axis besides the last has more than one point. */
 static bool has_outer_axes(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
 
 /* The same transform in place and dense. */

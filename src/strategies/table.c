@@ -15,6 +15,7 @@ const stn_strategy *const stn_stencil_strategies[] = {
     &stn_strategy_typed,
     &stn_strategy_converted,
     &stn_strategy_normalized,
+    &stn_strategy_padded,
     &stn_strategy_chunked, /* last: it composes runs of those before it */
     NULL,
 };

@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "compile/library.h"
 
-/* OLDEST: the first version that supports CUDA 12.1. AHEAD: exchanges in the driver's queue. */
+/* OLDEST: the first version that supports CUDA 12.1. AHEAD: the most exchanges in
+ * the driver's queue. */
 enum { OLDEST = 21800, AHEAD = 4 };
 enum { CONFIG_VERSION = 21400, ALIGNMENT = 256 };
 #define CONFIG_MAGIC 0xcafebeef
@@ -122,7 +123,7 @@ static void abort_comm(team_nccl *n) {
     stn_device_leave(n->device);
 }
 
-/* Nothing can be sent after a failure. */
+/* Aborts the communicator after a failure, and reports the failure to the other ranks. */
 static stn_status give_up(team_nccl *n, stn_status status, stn_error *error) {
     abort_comm(n);
     return team_ranks_fail(n->ranks, status, error);

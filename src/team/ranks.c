@@ -192,7 +192,7 @@ static void give_up(team_ranks *ranks, pending *list, int count) {
     }
 }
 
-/* Waits for all of them; cancels them on failure. */
+/* Waits for all messages of the list. On failure, cancels those that have not ended. */
 static stn_status wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
     const double begin = stn_clock_seconds();
     stn_status status = STN_OK;
@@ -336,7 +336,7 @@ stn_status team_ranks_open(const void *communicator, double seconds, team_ranks 
 void team_ranks_close(team_ranks *ranks) {
     int problem, over = 0;
     if (!ranks) return;
-    /* If the caller has finalised MPI, it must not be called any more. */
+    /* If the caller has finalised MPI, no other function of MPI may be called. */
     if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};

@@ -36,7 +36,7 @@ typedef struct team_message {
     void *bytes;
     size_t size; /* equal on the other side */
 } team_message;
-/* Sends and receives all of them. */
+/* Sends and receives all `count` messages, and waits until they have ended. */
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error);
 
 /* Sends heartbeats and receives those of others; long computations must call it at least every 0.2

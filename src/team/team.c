@@ -17,8 +17,8 @@
 /* Assumed bytes/s of a copy between members on the host. */
 #define HOST_BANDWIDTH 5e9
 #define LATENCY 20e-6 /* assumed seconds of an exchange between members on the host */
-/* Exchanges that are timed together, and the bytes of each, so few that the link's bandwidth does
- * not matter. */
+/* EXCHANGES: exchanges that are timed together. EXCHANGED: the bytes of each, so few that the
+ * link's bandwidth does not matter. TRIES: measurements, of which the shortest counts. */
 enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
 #define NCCL_SECONDS 60.0 /* at most, for NCCL to start in processes that have MPI, too */
 

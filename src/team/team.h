@@ -107,7 +107,7 @@ stn_status team_predict(stn_team *team, const stn_problem *problem, const stn_pl
                         stn_team_plan **plan, stn_error *error);
 
 stn_status team_plan_begin(stn_team *team, stn_team_plan **plan, stn_error *error);
-/* Divides the rows of a plan with steps, batch, rows, reach and row_bytes among its members. */
+/* Divides the rows among the members, once steps, batch, rows, reach and row_bytes are set. */
 void team_plan_divide(stn_team_plan *plan);
 /* Ends the creation of a plan, in all processes: they agree on `status`, the outcome so far, on the
  * hash and on the steps between exchanges, and make their members' plans. problem: NULL for a
@@ -153,7 +153,7 @@ stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_erro
 /* ---- team_run.c */
 /* Records a failure of this process, and returns STN_OK if the run must continue because the
  * failure cannot be reported to the other processes now. */
-stn_status team_note(stn_team_plan *plan, stn_status status);
+stn_status team_record_failure(stn_team_plan *plan, stn_status status);
 /* Steps of launch number i. */
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
     return launch < plan->steps / plan->steps_per_exchange ? plan->steps_per_exchange
@@ -166,6 +166,8 @@ stn_status team_copy_rows(const team_member *member, bool on_host, bool comes, v
                           stn_error *error);
 /* Exchanges halos, then runs each member's plan[0], or plan[1] if `is_rest`. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
+/* Waits until every process has ended an execution of `steps` steps, or fails with plan->failed. */
+stn_status team_agree_at_end(stn_team_plan *plan, uint64_t steps, stn_error *error);
 
 /* ---- halo_exchange.c */
 /* Records an event on each member's stream after its earlier work. */

@@ -19,7 +19,8 @@ enum { MOST_CHUNKS = 8, ALIGNMENT = 256 };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Index m of `members` ranges that cover `all` indices and differ by one at most. */
+/* Range number m of `members` ranges that cover `all` indices, with lengths that differ by at most
+ * one. */
 static void cut(int64_t all, int members, int m, int64_t *first, int64_t *count) {
     const int64_t each = all / members, more = all % members;
     *first = m * each + stn_min(m, more), *count = each + (m < more);

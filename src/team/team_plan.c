@@ -1,5 +1,5 @@
-/* A plan of a team (domain decomposition along the slowest axis): a run of T steps as exchanges of
- * halos and runs of f steps of each member's part.
+/* A plan of a team (domain decomposition along the slowest axis). In a run of T steps, exchanges of
+ * halos alternate with runs of f steps of every member's part.
  *
  *     the grid's rows:  | part 0 | part 1 | .. |
  *     halos:            f times the reach of the taps, at sides between parts
@@ -143,7 +143,8 @@ static double predict_run(search *s, uint64_t steps) {
     return fmax(runs * part.seconds + ceil(runs) * exchange_seconds(s), runs * enqueuing_seconds(s, part.launches));
 }
 
-/* True if it is the fastest so far. */
+/* Predicts the run with this number of steps between exchanges, and keeps the number if it is the
+ * fastest so far; returns whether it is. */
 static bool try_steps(search *s, uint64_t steps) {
     if (!steps || steps > s->most || steps == s->best) return false;
     const double seconds = predict_run(s, steps);
@@ -226,9 +227,9 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
 }
 
 /* Allocates memory for halos to and from other processes if the rows of a message are not
- * contiguous in host memory. coming[side] is this part's halo at `side`. leaving[side] has the rows
- * that the neighbour at the other side (!side) receives as its halo at `side`. */
-static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
+ * contiguous in host memory. coming[side] receives this part's halo at `side`. leaving[side] holds
+ * rows of this part, which are sent to the neighbour at the opposite side (!side). */
+static stn_status allocate_halo_messages(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
     if (!plan->team->ranks || plan->team->ranks->nccl || plan->team->own >= plan->members ||
         (plan->team->on_host && plan->batch == 1))
@@ -302,7 +303,7 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
     return STN_OK;
 }
 
-/* Rank 0 decides for all. */
+/* What rank 0 decides for all ranks. */
 typedef struct agreed_choice {
     uint64_t steps_per_exchange;
     double predicted;
@@ -337,7 +338,7 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
     }
     for (int m = 0; m < plan->members; m++)
         if (team_is_here(plan->team, m)) STN_TRY(make_part(plan, problem, options, m, error));
-    return make_packed(plan, error);
+    return allocate_halo_messages(plan, error);
 }
 
 stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,

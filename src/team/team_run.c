@@ -53,7 +53,7 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
 /* Records a failure of this process. With NCCL alone it cannot be reported to the other processes
  * now, so this process continues the exchanges, without computation, until the agreement at the end
  * of the run. */
-stn_status team_note(stn_team_plan *plan, stn_status status) {
+stn_status team_record_failure(stn_team_plan *plan, stn_status status) {
     const team_ranks *ranks = plan->team->ranks;
     if (!ranks || ranks->has_mpi || ranks->broken) return status;
     if (status != STN_OK) plan->failed = status;
@@ -74,7 +74,7 @@ static stn_status load_parts(stn_team_plan *plan, const grids *caller, stn_error
 static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
     if (caller->in) plan->at = 0;
     plan->failed = STN_OK;
-    STN_TRY(team_note(plan, load_parts(plan, caller, error)));
+    STN_TRY(team_record_failure(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
@@ -100,8 +100,8 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
         if (team_is_here(plan->team, m) && plan->failed == STN_OK)
-            STN_TRY(team_note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
-                                             plan->team->member[m].lane, error)));
+            STN_TRY(team_record_failure(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                                                       plan->team->member[m].lane, error)));
     }
     plan->at = !from;
     return team_mark(plan, error);
@@ -119,23 +119,27 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     }
     for (uint64_t i = 0; i < all && !plan->spectral; i++) {
         STN_TRY(team_step(plan, i == launches, error));
-        STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+        STN_TRY(team_record_failure(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
     }
-    /* Downloads are not ordered after other streams. */
+    /* A download to host memory does not wait for other streams, so this waits for them. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
+}
+
+/* A process without a part exchanges nothing, so it waits here for the whole run. */
+stn_status team_agree_at_end(stn_team_plan *plan, uint64_t steps, stn_error *error) {
+    if (plan->team->ranks && plan->team->own >= plan->members)
+        plan->team->ranks->patience = 1 + ceil((double)steps / (double)plan->steps_per_exchange);
+    const stn_status status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
+    if (plan->team->ranks) plan->team->ranks->patience = 1;
+    return status;
 }
 
 /* No process writes its output before all have computed all steps. */
 static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
+    const stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    /* A process without a part exchanges nothing, so it waits here for the whole run. */
-    if (plan->team->ranks && plan->team->own >= plan->members)
-        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->steps_per_exchange);
-    status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
-    if (plan->team->ranks) plan->team->ranks->patience = 1;
-    STN_TRY(status);
+    STN_TRY(team_agree_at_end(plan, plan->steps, error));
     for (int m = 0; m < plan->members && caller->out; m++)
         if (team_is_here(plan->team, m))
             STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[pointer_of(plan, caller->whole, m)],

@@ -89,7 +89,7 @@ static stn_status make_factors(const stn_team_plan *plan, team_spectral *s, stn_
 typedef struct multiplication {
     const team_spectral *s;
     const team_symbol *own;
-    shape line; /* lines of the angles of this member's columns */
+    shape line; /* of any line, for host_spectral_symbol_apply; `parts` is set for each line */
     unsigned char *spectrum;
     atomic_bool failed;
 } multiplication;

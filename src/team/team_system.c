@@ -252,7 +252,7 @@ static uint64_t record_every_of(const stn_team_plan *plan) {
     return common_divisor(every, plan->steps % plan->steps_per_exchange);
 }
 
-/* Moves the indices of points, which begin at axis 0 in the caller's rank. */
+/* Moves the indices of points from canonical axes to those of the caller, whose first axis is 0. */
 static void make_own_axes(stn_system_point *points, size_t count, int axis) {
     for (size_t k = 0; k < count; k++)
         memmove(points[k].index, points[k].index + axis, (size_t)(STN_MAX_RANK - axis) * sizeof *points[k].index);

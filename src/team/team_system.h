@@ -17,19 +17,18 @@ typedef struct team_system_part {
     size_t *channels;            /* channels of the task that the sources use */
     size_t nchannels;
     size_t *record_of; /* index of each receiver among the receivers of the whole task */
-    /* On the member's device, for each launch: [steps][nchannels], and
-     * [steps / record_every][batch][nreceivers], at team_system_amplitude_bytes and
-     * team_system_record_bytes from each other. */
+    /* On the member's device, for each launch: amplitudes[steps][nchannels], and
+     * records[steps / record_every][batch][nreceivers]. Those of the next launch begin
+     * team_system_amplitude_bytes and team_system_record_bytes after them. */
     void *amplitudes, *records;
 } team_system_part;
 
 typedef struct team_system {
     stn_system_task task; /* of the whole grid; .steps: steps between two kept states */
     int axis;             /* canonical axis that is divided */
-    /* Whether some assignment reads the field or coefficient at another index of that axis than the
-     * assigned one. */
+    /* By field and coefficient: whether an assignment reads it at an offset along that axis. */
     bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
-    /* Whether some assignment reads a .next at another index of that axis than the assigned one. */
+    /* Whether an assignment reads a .next at an offset along that axis. */
     bool chains;
     uint64_t record_every;  /* steps between records of the members (record_every_of) */
     uint64_t launch;        /* number of the launch in the present execution */

@@ -72,7 +72,7 @@ static void negate_or_fill(stn_dtype dtype, void *row, size_t bytes, bool fills,
             ((uint16_t *)row)[i] = fills ? stn_float_to_half((float)value) : (uint16_t)(((uint16_t *)row)[i] ^ 0x8000);
 }
 
-/* Fills the halo at an end of the grid by the coefficient's own rule. */
+/* Fills the halo at an end of the grid by the boundary rule of coefficient c. */
 static stn_status fold_end(const stn_team_plan *plan, int m, int side, int c, char *at, stn_error *error) {
     const team_part *part = &plan->part[m];
     const stn_system_task *task = &plan->system->task;
@@ -114,7 +114,7 @@ static stn_status fold_ends(const stn_team_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* The members' coefficients, whose halos are exchanged once. */
+/* Copies the coefficients to the members, and exchanges their halos, which steps do not change. */
 static stn_status load_coefficients(stn_team_plan *plan, const caller *given, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     int64_t count = 0;
@@ -137,7 +137,7 @@ static stn_status load_coefficients(stn_team_plan *plan, const caller *given, st
     return STN_OK;
 }
 
-/* A member's channels of the amplitudes. */
+/* Copies the amplitudes of the channels of a member's sources, of all steps, to the member. */
 static stn_status load_amplitudes(const stn_team_plan *plan, int m, const void *amplitudes, stn_error *error) {
     const team_system *system = plan->system;
     const team_system_part *part = &system->part[m];
@@ -270,7 +270,7 @@ static stn_status run_states(stn_team_plan *plan, const caller *given, char **va
     for (uint64_t state = 0; state < task->states; state++) {
         for (uint64_t i = 0; i < team_system_launches(plan); i++, plan->system->launch++) {
             STN_TRY(team_step(plan, i == plan->steps / plan->steps_per_exchange, error));
-            STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+            STN_TRY(team_record_failure(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
         }
         if (given->whole || plan->team->ranks) STN_TRY(team_wait(plan, error));
         if (task->stack) STN_TRY(store(plan, given, (int64_t)state, error));
@@ -282,7 +282,7 @@ static stn_status run_all(stn_team_plan *plan, const caller *given, char **value
     const stn_status status = team_watch_cancelled(plan, run_states(plan, given, values, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    STN_TRY(team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error));
+    STN_TRY(team_agree_at_end(plan, plan->steps * plan->system->task.states, error));
     if (!plan->system->task.stack) STN_TRY(store(plan, given, 0, error));
     if (plan->system->task.nreceivers && plan->team->own == 0) add_records(plan, values, given->arrays[0].records);
     return STN_OK;

@@ -36,8 +36,8 @@ typedef struct norm {
     int exponent;
 } norm;
 
-/* Combines the sums of tiny, ordinary and huge squares; a NaN in any of them gives NaN. Squares
- * below 2^-900 vanish beside ordinary or huge ones. */
+/* Combines the sums of tiny, ordinary and huge squares; a NaN in any of them gives NaN. Tiny
+ * squares are negligible in a sum with huge ones. */
 static norm norm_of(const double *sums) {
     const double tiny = sums[0], plain = sums[1], huge = sums[2];
     if (isnan(tiny) || isnan(plain) || isnan(huge)) return (norm){NAN, 0};

@@ -1,5 +1,5 @@
-/* Compares two results on the device: tune_compare.cu writes one partial sum per block, which the
- * host reads. */
+/* Compares two results on the device: each block of tune_compare.cu writes TUNE_SUMS_EACH partial
+ * sums, which the host adds up. */
 #ifndef STN_TUNE_COMPARE_RESULTS_H
 #define STN_TUNE_COMPARE_RESULTS_H
 #include "context/kernel.h"

@@ -36,8 +36,8 @@ static double estimate_part(const stn_plan *plan, const stn_plan *part) {
     return one.seconds;
 }
 
-/* The number of chunks that a run of many single steps is divided into: each long enough to time,
- * together at most 1% slower by estimate. 1 for candidates that are made for a number of steps. */
+/* The number of chunks that a run of many single steps is divided into: each takes long enough to
+ * be timed, and all together at most 1% longer than one run by estimate. 1 for other runs. */
 static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **part) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, CHUNKS_MOST);
@@ -81,7 +81,7 @@ static void release(stn_online *o) {
     if (o->trials[0].plan == o->plan) o->trials[0].plan = NULL;
     for (size_t i = 0; i < o->count; i++) tune_trial_clear(&o->trials[i]);
     stn_compile_batch_free(o->check_kernels);
-    stn_timer_destroy(o->cost);
+    stn_timer_destroy(o->trial_timer);
     tune_stage_close(&o->stage);
     stn_plan_destroy(o->one_part);
     pthread_mutex_destroy(&o->lock);
@@ -134,7 +134,7 @@ static bool open_online(stn_online *o, const char *strategy) {
     return (double)o->candidate_workspace + 4.0 * (double)o->grid <=
                MEMORY_PART * (double)o->plan->machine.memory_bytes &&
            stn_timer_create(context->device, &o->stage.timer, NULL) == STN_OK &&
-           stn_timer_create(context->device, &o->cost, NULL) == STN_OK &&
+           stn_timer_create(context->device, &o->trial_timer, NULL) == STN_OK &&
            stn_memory_alloc(context, TUNE_SUMS_BYTES, &o->stage.sums, NULL) == STN_OK;
 }
 
@@ -163,8 +163,8 @@ static void end_trials(stn_online *o) {
     o->next = o->count;
 }
 
-/* Whether a part is shorter than a sample. The repeats of a sample then cannot be counted from a
- * rival's first run, which may include the time of loading its code. */
+/* Whether a part is shorter than a sample. If so, the time of a rival's first run, which may
+ * include loading its code, does not tell how often a sample must repeat the part. */
 static bool is_shorter_than_sample(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
 /* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. The
@@ -197,7 +197,7 @@ static tune_trial *next_rival(stn_online *o) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            /* It is given up, unless all known parts are done: others may make it affordable. */
+            /* If all known parts are done, the rival waits for more; else it is skipped. */
             if (o->parts_done >= o->known_parts) return NULL;
             continue;
         }
@@ -240,10 +240,10 @@ static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_executio
     o->seconds = current->run_seconds;
     if (!is_affordable(o, rival)) return STN_OK; /* The part takes less than was estimated. */
     o->next++;
-    STN_TRY(stn_timer_start(o->cost, each->stream, error));
+    STN_TRY(stn_timer_start(o->trial_timer, each->stream, error));
     tune_trial_check(stage, rival, &difference);
     const bool faster = rival->state == TUNE_GOOD && is_faster(o, current, rival);
-    STN_TRY(stn_timer_stop(o->cost, each->stream, &cost, error));
+    STN_TRY(stn_timer_stop(o->trial_timer, each->stream, &cost, error));
     o->trial_seconds += cost;
     tune_log_trial(o->plan, rival, difference);
     /* One of the two failed, perhaps in a sample, which left the output incomplete. */
@@ -312,7 +312,7 @@ void tune_online_close(stn_plan *plan) {
     if (!o) return;
     plan->online = NULL;
     stn_background_compile_end(o->background, true);
-    /* A result may be wrong for the caller's data alone, such as NaN, which transforms spread. */
+    /* Not stored as wrong: NaN in the caller's data, which transforms spread, may be the reason. */
     for (size_t i = 0; i < o->count; i++)
         if (o->trials[i].state == TUNE_WRONG) o->trials[i].state = TUNE_SKIPPED;
     tune_records *records = o->owner == getpid() ? calloc(1, sizeof *records) : NULL;

@@ -28,7 +28,7 @@
 #include "tune/timing_trial.h"
 
 enum { TUNE_RIVALS = 3, TUNE_ROUNDS = 2 };
-/* Rivals are estimated at no more than this many times the best estimate. */
+/* A candidate is a rival only if its estimate is at most this many times the best one. */
 #define TUNE_LIKELY 1.5
 #define TUNE_WORST 2.5
 #define TUNE_SHARE 0.02
@@ -47,18 +47,18 @@ typedef struct stn_online {
     /* [0]: the plan's choice, whose plan is the opened one if a part is a whole execution */
     tune_trial trials[1 + TUNE_RIVALS];
     stn_compile_batch *check_kernels; /* owned: tune_fill and tune_compare, if missing */
-    size_t count, current;
-    size_t next;          /* the rival that is tried next; count: no trial is left */
-    double seconds;       /* of a part of the current candidate: its estimate, or the last time */
-    double trial_seconds; /* seconds of all trials */
-    double parts_done;    /* number of parts done */
-    double known_parts;   /* least number of parts that will be run; 0: not known */
+    size_t count, current;            /* number of trials; index of the one that runs */
+    size_t next;                      /* the rival that is tried next; count: no trial is left */
+    double seconds;                   /* of a part of the current trial: estimate, or last time */
+    double trial_seconds;             /* seconds of all trials */
+    double parts_done;                /* number of parts done */
+    double known_parts;               /* least number of parts that will be run; 0: not known */
 
     pthread_mutex_t lock;               /* held during executions */
     stn_background_compile *background; /* NULL: no thread could be started */
     pid_t owner;
     tune_stage stage;
-    stn_timer *cost;                  /* times a whole trial */
+    stn_timer *trial_timer;           /* times a whole trial */
     size_t candidate_workspace, grid; /* bytes */
 } stn_online;
 

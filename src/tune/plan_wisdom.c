@@ -29,8 +29,8 @@ static int64_t size_class(int64_t value) {
     return 32 * llround(2 * log2((double)value)) + (twos < 4 ? twos : 4);
 }
 
-/* Adds a number to the class. By its label (stn_kind.key) it is a size, for which its size class is
- * added, a number of steps, or another property. */
+/* Adds a number to the class. Its label (stn_kind.key) tells what it is: a size is replaced by
+ * its size class, more than 64 steps by a rounded logarithm; other numbers stay as they are. */
 static void add_class(void *builder, const char *label, int64_t value) {
     const bool sized = strstr(label, "extent") || strstr(label, "stride") || strstr(label, "batch");
     if (!strcmp(label, "steps") && value > 64) value = 64 + llround(log2((double)value));
@@ -100,7 +100,7 @@ static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_te
 bool tune_recall(stn_plan *plan, const char *strategy, tune_try visit) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
-    /* Computing a key takes as long as loading a kernel. */
+    /* Without wisdom no key is computed, since that takes as long as loading a kernel. */
     tune_records *records = plan->kind->key && refresh(plan->context) ? malloc(sizeof *records) : NULL;
     bool taken = false;
     if (records) {

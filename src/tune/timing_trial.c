@@ -13,7 +13,7 @@
 #include "tune/compare_results.h"
 
 #define TRIAL_SECONDS 1e-3
-/* Seconds: the first sample of a round is preceded by an untimed run if a run is shorter. */
+/* If a run takes fewer seconds, an untimed run precedes the first sample of a round. */
 #define LEAD_RUN_BELOW 2e-3
 enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
 enum { SEED = 2025 };
@@ -51,7 +51,7 @@ size_t tune_select(const stn_plan *plan, const stn_strategy *except, double firs
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Fills with numbers between `low` and `high`. The input of a transform to real numbers is a
- * Hermitian spectrum: its result is undefined for any other. */
+ * Hermitian spectrum, since the result is undefined for any other input. */
 static stn_status fill(const tune_stage *stage, uint64_t seed, void *grid, int64_t numbers, double low, double high,
                        stn_error *error) {
     const bool input = seed == SEED;
@@ -204,7 +204,7 @@ static stn_status run_reference_candidate(tune_stage *stage, uint64_t steps, stn
         stn_plan_build(stage->plan, steps, stage->reference_strategy, &stage->reference_candidate, NULL, &plan, error));
     stn_status status = grow_workspace(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->reference, stage->reference_operand, error);
-    /* Before the plan's tables are freed. */
+    /* The run must end before the plan's tables are freed. */
     if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error);
     stn_plan_destroy(plan);
     if (status == STN_OK) stage->reference_steps = steps;

@@ -99,7 +99,7 @@ void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t 
 double tune_trial_median(const tune_trial *trial);
 double tune_trial_least(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
-/* Adds a record for each right trial that was timed, and for each wrong one. */
+/* Adds a record for each timed trial in state TUNE_GOOD, and for each trial in state TUNE_WRONG. */
 void tune_record_trials(const tune_trial *trials, size_t count, tune_records *records);
 /* Logs the result of a trial of the plan. */
 void tune_log_trial(const stn_plan *plan, const tune_trial *trial, double difference);

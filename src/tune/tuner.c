@@ -116,8 +116,8 @@ static bool recall(stn_plan *plan, const char *strategy) {
  *     candidates, best estimate first -> compiled together -> checked and timed
  *                                     -> slow ones drop out -> finalists timed alternately
  *
- * All candidates have the same input and a check before timing. First samples are compared by their
- * minimum, finalists by their median. The estimate's choice is a finalist more easily. */
+ * All candidates have the same input and are checked before they are timed. First samples are
+ * compared by their minimum, finalists by their median. The estimate's choice is favoured. */
 
 /* A candidate that is estimated at more than this many times the best is not tried, unless it is
  * the best of its strategy. */

@@ -1,7 +1,8 @@
 /* Plans of random problems, drawn as stentor-plans draws them, for GPUs that need not be there:
  * the choice, each strategy by name, and the candidates that MEASURE times are prepared up to their
  * kernels, by an NVRTC that compiles nothing (compile/fake_nvrtc.c). No preparation may fail or end
- * the process; large grids, which tests that compute must avoid, are the most of them.
+ * the process; large grids, which tests that compute must avoid, are the most of them. A large
+ * workspace must have been predicted, since the choice counts it.
  *
  *     test_preparation [SEED [FIRST [COUNT]]]
  *
@@ -17,6 +18,15 @@
 #include "tune/tuner.h"
 
 enum { MOST_STRATEGIES = 16, PROBLEMS = 120 };
+/* A choice's workspace above this size, in bytes, is at most this factor times the predicted one
+ * and a grid, which every strategy may need where rows are copied. */
+#define LARGE 64e6
+#define FACTOR 3
+
+static bool is_predicted(const stn_plan *plan, const drawn_problem *p) {
+    const double size = (double)plan->workspace_size;
+    return size <= LARGE || size <= FACTOR * (plan->estimate.memory + (double)p->bytes);
+}
 
 /* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since
  * its taps reach beyond a short axis. */
@@ -42,6 +52,10 @@ static int prepare_all(stn_context *context, const drawn_problem *p, const char 
         stn_plan *plan = NULL;
         if (drawn_problem_plan(context, p, k ? strategy[k]->name : NULL, false, &plan, &error) != STN_OK) {
             printf("not ok %s on %s: %s: %s\n", p->label, arch, strategy[k]->name, error.message);
+            failed++;
+        } else if (k == 0 && !is_predicted(plan, p)) {
+            printf("not ok %s on %s: %s: a workspace of %.4g bytes, %.4g predicted\n", p->label, arch,
+                   plan->strategy->name, (double)plan->workspace_size, plan->estimate.memory);
             failed++;
         }
         stn_plan_destroy(plan);

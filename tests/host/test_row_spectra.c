@@ -1,6 +1,6 @@
-/* Steps by the spectra of rows have the bits of the definition, on random problems: all number
- * types and boundaries, and sums that are close to where rounding changes. Inexact results have the
- * errors of transforms. */
+/* Exact steps by the spectra of rows give the same bits as the host's sums, on random problems: all
+ * number types and boundaries, and sums that are close to where rounding changes. Steps that are
+ * not exact have the rounding errors of transforms. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ enum { ELEMENT_PAIRS = 18, PROBLEMS = 8 * ELEMENT_PAIRS, MOST_TAPS = 41 * 41 };
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
 static stn_tap taps[MOST_TAPS];
 
-/* Weights: any, integers, of sum 1, multiples of a part of 1, symmetric, or zeros of both signs
- * among others. */
+/* Weights of one of six kinds: random numbers, integers, numbers with sum 1, small multiples of 1 /
+ * count, symmetric numbers, or numbers most of which are zeros of either sign. */
 static size_t random_taps(uint64_t *state, bool whole) {
     const int64_t height = random_int(state, 12, 41) | 1, width = random_int(state, 500 / height, 41) | 1;
     const int kind = whole ? 1 : (int[]){0, 1, 2, 3, 3, 3, 4, 5}[random_int(state, 0, 7)];
@@ -46,7 +46,8 @@ static size_t random_taps(uint64_t *state, bool whole) {
     return count;
 }
 
-/* Random numbers, a few numbers, large constant areas, or one that is not finite or very large. */
+/* Random numbers, two different numbers, or long constant runs, perhaps with a single number in
+ * them that is NaN, very large or very small. */
 static void fill(uint64_t *state, stn_element element, int64_t count, void *to) {
     const int kind = (int)random_int(state, 0, 3);
     const int64_t run = random_int(state, 1, 200) * random_int(state, 1, 200);
@@ -62,7 +63,7 @@ static void fill(uint64_t *state, stn_element element, int64_t count, void *to) 
     }
 }
 
-/* exact: types are those of `type`, or else a dtype. */
+/* exact: the element types are pair `type` of the table; otherwise `type` stands for a dtype. */
 static stn_task random_task(uint64_t *state, int type, bool exact) {
     static const stn_element types[ELEMENT_PAIRS][2] = {
         {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_I8, STN_ELEMENT_I16},
@@ -158,8 +159,8 @@ Test(row_spectra, sums_of_zeros_keep_their_signs) {
     }
 }
 
-/* Inexact results are within the error of transforms of those of steps: relative to the largest
- * number, beside the rounding of the dtype. */
+/* Results that are not exact differ from the host's sums by the error of transforms, which is
+ * relative to the largest number, and by the rounding of the dtype. */
 Test(row_spectra, floats) {
     static const double roundings[] = {0, 0x1p-22, 0x1p-9};
     const uint64_t seed = (uint64_t)time(NULL);

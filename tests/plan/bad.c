@@ -71,9 +71,9 @@ const char *bad_name(dice *d) {
     memset(longest, 'x', sizeof longest - 1);
     const char *const list[] = {NULL,      "auto",   "host",    "direct",    "segment",       "spectral",
                                 "sourced", "sparse", "lowrank", "aperiodic", "host-spectral", "cufft-spectral",
-                                "fft",     "block",  "cufft",   "fno",       "cublas",        "",
-                                "%s%n%s",  longest};
-    return list[dice_int(d, 0, 19)];
+                                "fft",     "block",  "cufft",   "fno",       "cublas",        "padded",
+                                "",        "%s%n%s", longest};
+    return list[dice_int(d, 0, 20)];
 }
 
 void spoil(dice *d, const slots *s) {

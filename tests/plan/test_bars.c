@@ -1,6 +1,8 @@
 /* For the grids with a performance target, and an H200's rates: the planner chooses the listed
  * strategy, and its estimate meets the target. A wrong cost estimate of a strategy fails these
  * tests. */
+#include <math.h>
+
 #include "../expect.h"
 #include "context/context.h"
 #include "kinds/kinds.h"
@@ -107,5 +109,56 @@ Test(bars, cufft_is_chosen_where_ours_cannot_be_used) {
             stn_task_clear(&plan.task);
             stn_stencil_destroy(stencil);
         }
+    stn_context_destroy(context);
+}
+
+/* Five taps along the planes of a thin grid, whose fused steps need other blocks than one step:
+ * `lowrank` in three steps a launch is the best of all, and found while only the best counts. */
+Test(bars, the_best_by_bounds_is_the_best_of_all) {
+    static const double weights[] = {0.33, 0.36, -0.35, 0.41, 0.13};
+    stn_context *context = context_of_h200();
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil *stencil = NULL;
+    OK(stn_stencil_create_dense(3, (size_t[]){5, 1, 1}, weights, &stencil, &error));
+    p.stencil = stencil, p.steps = 14, p.tolerance = 1e-6;
+    p.extent[0] = 15, p.extent[1] = 18, p.extent[2] = 373;
+    for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
+    stn_plan plan = {.kind = &stn_kind_stencil, .machine = context->machine};
+    OK(stn_task_make(&p, &plan.task, &error));
+    stn_plan_rank(&plan, NULL, STN_CANDIDATES);
+    const stn_ranked all = plan.ranking[0];
+    cr_assert_str_eq(all.strategy->name, "lowrank");
+    stn_plan_rank_best(&plan, NULL, (stn_rank_limit){0});
+    cr_expect_str_eq(plan.ranking[0].strategy->name, "lowrank");
+    cr_expect_float_eq(plan.ranking[0].estimate.seconds, all.estimate.seconds, 0);
+    stn_task_clear(&plan.task);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
+/* The margins of 63 x 63 taps, tap by tap, would take 60 times as long as the interior by
+ * transforms. */
+Test(bars, dense_stencils_with_sides_cost_a_few_copies_more_than_wrapped_ones) {
+    static const stn_boundary_kind kinds[] = {STN_WRAP, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
+    enum { SIDE = 63, N = 4096 };
+    stn_context *context = context_of_h200();
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil *stencil = NULL;
+    double *weights = malloc(sizeof(double[SIDE][SIDE])), wrapped = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) weights[i] = sin(i * i) / SIDE;
+    OK(stn_stencil_create_dense(2, (size_t[]){SIDE, SIDE}, weights, &stencil, &error));
+    p.stencil = stencil, p.dtype = STN_F32, p.extent[0] = p.extent[1] = N;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = kinds[k];
+        stn_plan plan = {.kind = &stn_kind_stencil, .machine = context->machine};
+        OK(stn_task_make(&p, &plan.task, &error));
+        stn_plan_rank_best(&plan, NULL, (stn_rank_limit){0});
+        const double seconds = plan.ranking[0].estimate.seconds;
+        if (k == 0) wrapped = seconds;
+        cr_expect_leq(seconds, 1.5 * wrapped, "sides of kind %d: %g s, wrapped %g s", (int)kinds[k], seconds, wrapped);
+        stn_task_clear(&plan.task);
+    }
+    stn_stencil_destroy(stencil);
+    free(weights);
     stn_context_destroy(context);
 }

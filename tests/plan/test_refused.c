@@ -8,7 +8,7 @@
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 
-enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
+enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096, SLOW = 100 };
 
 /* The behaviour that the test prescribes for the strategy, and counts of the calls. */
 static struct {
@@ -23,6 +23,7 @@ static struct {
     /* predicted error of the first candidate with a weight of 2 or more */
     double error;
     int deterministic;
+    bool any_strategy; /* there are two, and the plan may have either */
 } told;
 
 /* The state that the strategy builds: weights, as in a kernel's table. */
@@ -103,7 +104,32 @@ static const stn_strategy refusing = {.name = "host",
                                       .describe = describe,
                                       .release = release,
                                       .name_candidate = name_candidate};
-static const stn_strategy *const strategies[] = {&refusing, NULL};
+/* Predicted to be slower, by a lower bound too, so that a search for the best leaves it out. */
+static void estimate_slow(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                          stn_estimate *e) {
+    estimate(task, machine, candidate, e);
+    e->seconds += SLOW;
+}
+static double least_seconds(const stn_task *task, const stn_machine *machine) {
+    (void)task, (void)machine;
+    return SLOW;
+}
+static stn_status prepare_slow(stn_plan *plan, stn_error *error) {
+    (void)error;
+    plan->state = calloc(1, sizeof(built));
+    return plan->state ? STN_OK : STN_ERROR_OUT_OF_MEMORY;
+}
+static const stn_strategy slow = {.name = "slow",
+                                  .applies = applies,
+                                  .candidates = candidates,
+                                  .estimate = estimate_slow,
+                                  .least_seconds = least_seconds,
+                                  .prepare = prepare_slow,
+                                  .execute = execute,
+                                  .set_weights = set_weights,
+                                  .describe = describe,
+                                  .name_candidate = name_candidate};
+static const stn_strategy *const strategies[] = {&refusing, NULL}, *const both_strategies[] = {&refusing, &slow, NULL};
 
 static stn_kind kind;
 
@@ -114,13 +140,13 @@ static stn_plan *plan;
 static stn_status make_plan(void) {
     stn_plan_options choice = STN_PLAN_OPTIONS_INIT;
     stn_problem p = STN_PROBLEM_INIT;
-    choice.strategy = "host";
+    choice.strategy = told.any_strategy ? "auto" : "host";
     choice.deterministic = told.deterministic;
     context = context_on(STN_DEVICE_HOST);
     p.stencil = stencil = stencil_of("heat-1d");
     p.extent[0] = 40;
     kind = stn_kind_stencil;
-    kind.strategies = strategies;
+    kind.strategies = told.any_strategy ? both_strategies : strategies;
     return stn_plan_make(context, &kind, &p, &choice, &plan, &error);
 }
 
@@ -154,6 +180,30 @@ Test(refused, all_of_them) {
     cr_expect_null(plan);
     cr_expect_str_eq(error.message, "candidate 0 will not do", "the first one's story: %s", error.message);
     cr_expect(told.prepared == CANDIDATES && told.released == CANDIDATES && told.unclean == 0);
+}
+
+/* A plan looks for the best candidate alone, and for the others once that is refused. */
+Test(refused, strategies_that_cannot_be_the_best_are_tried_last) {
+    told.any_strategy = true;
+    for (int i = 0; i < CANDIDATES; i++) told.answers[i] = STN_ERROR_UNSUPPORTED;
+    OK(make_plan());
+    cr_expect(plan->strategy == &slow && !plan->candidate.values[0]);
+    cr_expect_eq(told.prepared, CANDIDATES, "each refused candidate is prepared once");
+    cr_expect_eq(plan->ranked, 2u * CANDIDATES);
+}
+
+Test(refused, descriptions_have_strategies_that_cannot_be_the_best) {
+    char *text;
+    told.any_strategy = true;
+    OK(make_plan());
+    cr_expect(plan->strategy == &refusing && plan->ranked == CANDIDATES, "the other strategy is not ranked");
+    for (int format = STN_TEXT; format <= STN_JSON; format++) {
+        OK(stn_plan_describe(plan, (stn_format)format, &text, &error));
+        int rows = 0;
+        for (const char *at = text; (at = strstr(at, "slow")); at++) rows++;
+        cr_expect_eq(rows, CANDIDATES, "%s", text);
+        stn_text_free(text);
+    }
 }
 
 Test(refused, for_want_of_memory_no_other_is_tried) {

@@ -154,7 +154,7 @@ static void check_bounds(const drawing *d, const stn_problem *problem) {
         /* Chunks whose errors add up to more than the bound are not estimated (chunked.c). */
         const answer least = {.seconds = stn_error_least((stn_dtype)problem->dtype), .words = "the least error"};
         const answer error = {.seconds = row->estimate.error, .words = "a predicted error"};
-        report(d, problem->has_source || least.seconds <= error.seconds, row->strategy->name, &least, &error, INFINITY);
+        report(d, least.seconds <= error.seconds, row->strategy->name, &least, &error, INFINITY);
         if (!row->strategy->least_seconds) continue;
         a.seconds = plan->kind->least_seconds(plan, row->strategy), b.seconds = row->estimate.seconds;
         report(d, a.seconds <= b.seconds, row->strategy->name, &a, &b, INFINITY);
@@ -193,12 +193,12 @@ static void check(drawing *d) {
         other.steps = p.steps % steps;
         rest = (answer){0};
         if (other.steps && !ask(d, &other, &rest)) continue;
-        snprintf(what, sizeof what, "%" PRIu64 " steps as %" PRIu64 " runs of %" PRIu64, p.steps, p.steps / steps,
-                 steps);
-        const double runs = (double)(p.steps / steps) + (other.steps > 0);
+        const uint64_t whole = p.steps / steps;
+        snprintf(what, sizeof what, "%" PRIu64 " steps as %" PRIu64 " runs of %" PRIu64, p.steps, whole, steps);
+        const double runs = (double)whole + (other.steps > 0);
         if (stn_error_of_runs(runs) * fmax(b.error, rest.error) <=
             a.bar) /* else the runs are less accurate than the plan */
-            at_most(d, &a, (double)(p.steps / steps) * b.seconds + rest.seconds, &b, LEEWAY, what);
+            at_most(d, &a, (double)whole * b.seconds + rest.seconds, &b, LEEWAY, what);
     }
     for (int axis = 0; axis < d->r.rank; axis++) { /* one point more */
         other = p;

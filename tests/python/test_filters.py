@@ -1,6 +1,7 @@
 """The filters against scipy.ndimage, over random arguments."""
 import os
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import ndimage
 
 import stentor
 from random_cases import MODES, RandomCase, agree, draw_view
+from stentor import _memo
 
 WHOLE = ['uint8', 'int8', 'int16', 'uint16', 'int32', 'int64', 'bool', '>i4']
 
@@ -56,6 +58,71 @@ class Random(RandomCase):
                 agree(getattr(stentor, name)(x, w, mode=mode, cval=cval, axes=axes),
                       getattr(ndimage, name)(x, wide, mode=mode, cval=cval))
         self.each(body, seed=16)
+
+    def test_small_filters_of_other_types_layouts_and_sigmas(self):
+        """Results of other types and in given arrays, strided inputs, and a sigma for each axis."""
+        def body(rng):
+            rank, dtype, output = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', '>f8', 'i2', 'u1', 'i8'])), str(rng.choice(['f8', 'f4', 'i4', '>f4']))
+            order, mode = [int(o) for o in rng.choice([0, 0, 1], rank)], str(rng.choice(MODES))
+            for i in range(6):
+                shape = tuple(rng.integers(1, 2 + 130 // rank ** 3, rank))
+                x = rng.integers(0, 99, (*shape, 2)).astype(dtype)[..., 0]
+                sigma = [float(s) for s in rng.choice([0, 0.7, 0.8, 1.6], rank)]
+                if i % 2:
+                    sigma = np.array(sigma)
+                given = dict(output=np.dtype(output), order=order, mode=mode, cval=2.5)
+                expected = ndimage.gaussian_filter(x, sigma, **given)
+                agree(stentor.gaussian_filter(x, sigma, **given), expected)
+                given['output'] = np.full((*shape, 3), 77, output)[..., 1]
+                self.assertIs(stentor.gaussian_filter(x, sigma, **given), given['output'])
+                agree(given['output'], expected)
+        self.each(body, seed=18)
+
+    def test_small_filters_make_no_plan(self):
+        x = np.random.default_rng(3).random((24, 40))
+        stentor.clear_cache()
+        calls = [lambda s, **named: stentor.gaussian_filter(x, s, **named), lambda s, **named: stentor.gaussian_filter(x[:, ::2], s, **named),
+                 lambda s, **named: stentor.gaussian_filter(x, (s, 2 * s), **named), lambda s, **named: stentor.correlate(x, np.full((3, 3), s), **named)]
+        outputs = [None, 'float32', np.empty((24, 40)), np.empty((24, 40), 'f4')]
+        with unittest.mock.patch('stentor._apply.HostFilter', side_effect=AssertionError('a plan is made')):
+            for call in calls:
+                for output in outputs:
+                    if call is not calls[1] or not isinstance(output, np.ndarray):
+                        call(1.0, output=output), call(1.001, output=output)
+        # New weights use the filter of the second call.
+        with unittest.mock.patch('stentor._apply.small_filter', side_effect=AssertionError('a filter is made')):
+            for call in calls:
+                for output in outputs:
+                    if call is not calls[1] or not isinstance(output, np.ndarray):
+                        call(1.002, output=output)
+
+    def test_short_last_axes(self):
+        """They are moved first, since rows of few points are slow: the array has at least 4096."""
+        def body(rng):
+            points, dtype = int(rng.choice([1, 2, 3, 5, 8, 16, 17, 40, 64])), str(rng.choice(['u1', 'i4', 'i8', 'f4', 'f8']))
+            shape = (*((-(-9000 // points),) if rng.random() < 0.5 else (7, -(-3000 // points))), points)
+            x, mode, size = rng.integers(0, 99, shape).astype(dtype), str(rng.choice(MODES)), int(rng.integers(1, 9))
+            w = rng.integers(1, 9, size)
+            agree(stentor.correlate1d(x, w, mode=mode, cval=3), ndimage.correlate1d(x, w, mode=mode, cval=3))
+            sigma = [0] * (x.ndim - 1) + [1.3]
+            agree(stentor.gaussian_filter(x, sigma, mode=mode, cval=3), ndimage.gaussian_filter(x, sigma, mode=mode, cval=3))
+            sigma[0] = 0.8
+            agree(stentor.gaussian_filter(x, sigma, mode=mode, cval=3), ndimage.gaussian_filter(x, sigma, mode=mode, cval=3))
+        self.each(body, seed=19)
+
+    def test_axes_out_of_range(self):
+        """numpy's AxisError, as in scipy, is a ValueError and an IndexError."""
+        for kind in (ValueError, IndexError):
+            for call in (lambda axes: stentor.gaussian_filter(np.ones((3, 4)), 1, axes=axes), lambda axes: stentor.uniform_filter(np.ones((3, 4)), 3, axes=axes)):
+                for axes in (2, (0, -3)):
+                    self.assertRaises(kind, call, axes)
+
+    def test_a_short_last_axis_is_moved_first(self):
+        stentor.clear_cache()
+        for shape, order in (((100000, 6), (1, 0)), ((90, 90, 3), (2, 0, 1)), ((9000, 1), (1, 0)), ((500, 40), (1, 0)), ((500, 100), None)):
+            for dtype in ('u1', 'f4'):
+                stentor.correlate1d(np.ones(shape, dtype), [1, 2, 3])
+                self.assertEqual(list(_memo._prepared.values())[-1].order, order, (shape, dtype))
 
     def test_integers_have_one_result_in_all_layouts(self):
         """Small, large and strided arrays are filtered in different ways, also to wider types."""

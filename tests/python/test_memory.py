@@ -31,6 +31,26 @@ class Kept(unittest.TestCase):
         self.assertLess(resident() - before, 4 * self.MOST, 'of the process, in which freed memory may stay')
         self.assertGreaterEqual(len(_memo._prepared), 1)
 
+    def test_workspaces_of_plans_count(self):
+        grids = np.random.default_rng(3).random((1060, 501)) + 1j
+        calls = {'irfft2': stentor.fft.irfft2, 'fft': stentor.fft.fft, 'steps': lambda x: stentor.correlate(x.real, np.ones((9, 9)), steps=2, local=True)}
+        for name, call in calls.items():
+            with self.subTest(name):
+                stentor.clear_cache()
+                call(grids[:1000])
+                gc.collect()
+                before = resident()
+                for n in range(1001, 1060):
+                    call(grids[:n])
+                self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
+                self.assertLess(resident() - before, 2 * self.MOST, 'of the process, in which freed memory may stay')
+
+    def test_transforms_of_several_axes_take_the_memory_of_their_results(self):
+        for shape, dtype in (((1001, 999), 'complex128'), ((1001, 999), 'float32'), ((61, 99, 101), 'complex64')):
+            stentor.clear_cache()
+            result = stentor.fft.fftn(np.ones(shape, dtype)) if dtype[0] == 'c' else stentor.fft.rfftn(np.ones(shape, dtype))
+            self.assertLess(sum(_memo._bytes.values()), result.nbytes // 3)
+
     def test_the_last_used_stay(self):
         x = np.random.default_rng(4).random(1 << 14)
         for n in range(1000, 1600):
@@ -64,7 +84,7 @@ class Kept(unittest.TestCase):
 
     def test_an_entry_that_is_replaced_counts_once(self):
         class Entry:
-            held = self.MOST // 3
+            cached_bytes = self.MOST // 3
 
             def finish(self):
                 pass

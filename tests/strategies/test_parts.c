@@ -110,6 +110,7 @@ static void check_strategy(suite *s, const char *strategy) {
 static void on_host(suite *s) { check_strategy(s, "host"); }
 static void direct(suite *s) { check_strategy(s, "direct"); }
 static void lowrank(suite *s) { check_strategy(s, "lowrank"); }
+static void padded(suite *s) { check_strategy(s, "padded"); }
 
 /* More grids than run at the same time: several batches, each with all its steps. */
 static void waves(suite *s) {
@@ -132,7 +133,7 @@ static void waves(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part here[] = {{"host", on_host}, {"waves", waves}};
-    static const suite_part there[] = {{"direct", direct}, {"lowrank", lowrank}};
+    static const suite_part there[] = {{"direct", direct}, {"lowrank", lowrank}, {"padded", padded}};
     if (argc > 1 && !strcmp(argv[1], "--host")) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, here, 2);
-    return suite_main(argc, argv, there, 2);
+    return suite_main(argc, argv, there, 3);
 }

@@ -227,6 +227,11 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.words(tests__style__rule_dot_py=text), [])
         self.assertEqual(self.words(src__base__log_dot_c='/* log */\nint x; /* the pr' 'ice of a tw' 'in */\n'), [])
 
+    def test_words_need_folders(self):
+        for folders in ([], ['src', 'elsewhere']):
+            with self.assertRaises(ValueError):
+                words_rule.violations(self.tree(), folders)
+
     def test_wide_comments(self):
         long = 'word ' * 21
         for name, text in (('src__base__log_dot_c', f'/* log\n * {long} */\n'),

@@ -92,8 +92,13 @@ def problems_of_name(path):
 
 
 def violations(root, folders):
-    """A list of sentences, one for each violation in these folders and those below them."""
+    """A list of sentences, one for each violation in these folders and those below them.
+
+    Raises ValueError if nothing would be checked: without folders, or if one does not exist."""
     root = pathlib.Path(root).resolve()
+    missing = [folder for folder in folders if not (root / folder).is_dir()]
+    if missing or not folders:
+        raise ValueError(f'{missing[0]} is no folder of {root}' if missing else 'no folders are given: nothing would be checked')
     found = []
     for path in (path for folder in folders for path in sorted((root / folder).rglob('*')) if path.is_file()):
         problems = problems_of_name(path)
@@ -104,6 +109,9 @@ def violations(root, folders):
 
 
 if __name__ == '__main__':
-    found = violations(sys.argv[1], sys.argv[2:])
+    try:
+        found = violations(sys.argv[1], sys.argv[2:])
+    except (IndexError, ValueError) as error:
+        sys.exit(f'words_rule.py ROOT FOLDER...: {error}')
     print('\n'.join(found) or 'comments are at most 100 columns wide, and no retired word is used')
     sys.exit(1 if found else 0)

@@ -156,7 +156,7 @@ Test(tune, stops_at_the_time_limit) {
 }
 
 /* Replaces all wisdom by this one candidate of the world's problem. */
-static void leave(world *w, const char *strategy, const stn_candidate *candidate, double seconds) {
+static void replace_wisdom(world *w, const char *strategy, const stn_candidate *candidate, double seconds) {
     static tune_records records;
     stn_plan *plan = plan_of(w, false, 0);
     records.count = 0;
@@ -191,7 +191,7 @@ Test(tune, ignores_unknown_candidates) {
     stn_plan *estimated = plan_of(&w, false, 0);
     stn_candidate other = estimated->candidate;
     other.values[1] += 100;
-    leave(&w, estimated->strategy->name, &other, 1e-12);
+    replace_wisdom(&w, estimated->strategy->name, &other, 1e-12);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     cr_assert_eq(measured_rows(plan), 0u);
@@ -200,7 +200,7 @@ Test(tune, ignores_unknown_candidates) {
 
 Test(tune, does_not_choose_a_wrong_candidate) {
     stn_plan *estimated = plan_of(&w, false, 0);
-    leave(&w, estimated->strategy->name, &estimated->candidate, 0);
+    replace_wisdom(&w, estimated->strategy->name, &estimated->candidate, 0);
     stn_plan *plan = plan_of(&w, false, 0);
     cr_assert_neq(memcmp(&plan->candidate, &estimated->candidate, sizeof plan->candidate), 0);
     expect_right(&w, plan);
@@ -224,7 +224,8 @@ Test(tune, does_not_overwrite_unreadable_wisdom) {
     tune_remember(plan, &records);
     cr_assert_gt(w.warned.warnings, 0u);
     cr_assert_not_null(strstr(w.warned.last, "not remembered"), "%s", w.warned.last);
-    cr_assert_eq(stn_wisdom_export(w.context, &after, &error), STN_ERROR_IO, "what is unread is not left out");
+    cr_assert_eq(stn_wisdom_export(w.context, &after, &error), STN_ERROR_IO,
+                 "an export fails if the file cannot be read");
     cr_assert_eq(stn_wisdom_import(w.context, before, strlen(before), NULL, &error), STN_ERROR_IO);
     cr_assert_eq(chmod(path, 0600), 0);
     OK(stn_wisdom_export(w.context, &after, &error));

@@ -43,10 +43,11 @@ typedef struct aperiodic_state {
  * search. */
 typedef struct choice {
     levels levels;
-    float seconds, passes, launches, rounds; /* as in the division */
+    float seconds, transform_points, launches, rounds; /* as in the division */
     /* Of a transform pass: bytes and operations for each point, and the error. */
     float bytes, flops, error;
     float step_error; /* error of all steps */
+    float workspace;  /* bytes */
     int unit;
 } choice;
 
@@ -69,7 +70,10 @@ static bool add(const shape *s, const cost_table *costs, const levels *l, stn_ca
     const box whole = aperiodic_shape_whole(s);
     const division d = aperiodic_cost_divide(s, costs, l, &whole, s->task->steps, true);
     if (d.steps == 0) return false;
-    choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
+    choice c = {.levels = *l,
+                .seconds = (float)d.seconds,
+                .transform_points = (float)d.transform_points,
+                .launches = (float)d.launches};
     const uint64_t rounds = d.rounds + (d.rest > 0);
     const double copy = (double)stn_task_points(s->task) * costs->copy_seconds_per_point + costs->copy_start;
     c.seconds += (float)(aperiodic_tree_copies(s->task, rounds) * copy);
@@ -77,6 +81,8 @@ static bool add(const shape *s, const cost_table *costs, const levels *l, stn_ca
     c.bytes = (float)costs->bytes_per_point, c.flops = (float)costs->flops_per_point,
     c.error = (float)costs->transform_error;
     c.step_error = (float)costs->step_error;
+    c.workspace = (float)(d.workspace + (double)stn_task_points(s->task) * (double)stn_dtype_size(s->task->dtype) *
+                                            aperiodic_tree_grids(s->task, rounds));
     c.unit = (int)costs->unit;
     *to = (stn_candidate){{0}};
     memcpy(to->values, &c, sizeof c);
@@ -135,16 +141,18 @@ static double least_seconds(const stn_task *task, const stn_machine *machine) {
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const choice c = choice_of(candidate);
-    const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
+    const double points = (double)stn_task_points(task), transform_points = (double)c.transform_points,
+                 rounds = (double)c.rounds;
     (void)machine;
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true};
     result->seconds = (double)c.seconds * (c.levels.steps[1] ? APERIODIC_LEVELS_FACTOR : 1);
     const double copies = aperiodic_tree_copies(task, (uint64_t)c.rounds);
-    result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
-    result->flops = passes * (double)c.flops;
+    result->bytes = transform_points * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
+    result->flops = transform_points * (double)c.flops;
     result->launches = (double)c.launches + copies;
-    result->halo_waste = passes / (points * rounds) - 1;
+    result->halo_waste = transform_points / (points * rounds) - 1;
     result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
+    stn_estimate_memory(task, (double)c.workspace, result);
 }
 
 /* ---- building */

@@ -123,6 +123,7 @@ bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table
     add_sample(&made->step, 0, made->step_launches * launch);
     add_sample(&made->transform, 0, transformed.launches * launch);
     made->copy_seconds_per_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
+    made->workspace_per_point = transformed.memory / points;
     made->bytes_per_point = transformed.bytes / points, made->flops_per_point = transformed.flops / points;
     return true;
 }
@@ -144,18 +145,21 @@ static bool add_round(const shape *s, const cost_table *costs, const levels *l, 
                       double times, division *sum) {
     band bands[6];
     const int count = aperiodic_shape_bands(s, of, steps, bands);
-    const double points = points_of(s, of);
+    const double points = points_of(s, of), size = (double)stn_dtype_size(s->task->dtype);
+    double workspace = costs->workspace_per_point * points;
     if (count < 0) return false;
     sum->seconds += times * seconds_at(&costs->transform, points);
-    sum->passes += times * points, sum->launches += times;
+    sum->transform_points += times * points, sum->launches += times;
     for (int i = 0; i < count; i++) {
         const division own = aperiodic_cost_divide(s, costs, l, &bands[i].box, steps, false);
         const bool loaded = own.steps || bands[i].parts > 1;
         const int parts = s->task->batch > 1 ? bands[i].parts : 1;
         const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
         sum->seconds += times * (own.seconds + copied * costs->copy_seconds_per_point + copies * costs->copy_start);
-        sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
+        sum->transform_points += times * own.transform_points, sum->launches += times * (own.launches + copies);
+        workspace += own.workspace + (1 + loaded) * points_of(s, &bands[i].box) * size;
     }
+    sum->workspace = fmax(sum->workspace, workspace);
     return true;
 }
 

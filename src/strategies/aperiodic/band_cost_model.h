@@ -24,6 +24,7 @@ typedef struct cost_table {
     curve transform, step;
     double copy_seconds_per_point, copy_start;
     double bytes_per_point, flops_per_point; /* of a transform pass */
+    double workspace_per_point;              /* bytes of a transform's workspace */
     double step_launches;
     double transform_error, step_error; /* of a transform pass; of all steps */
     stn_unit unit;
@@ -43,9 +44,10 @@ bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table
  * steps at once; or, if `steps` is 0, one after another. */
 typedef struct division {
     uint64_t steps, rounds, rest;
-    double seconds; /* of everything, with bands and copies */
-    double passes;  /* transform passes, in box points: of everything, with bands */
+    double seconds;          /* of everything, with bands and copies */
+    double transform_points; /* points of all transform passes, with those of bands */
     double launches;
+    double workspace; /* bytes, without the grids of the box itself */
 } division;
 /* Estimates the cheapest division of a box. divided: computing the whole box by single steps is
  * excluded. */

@@ -52,7 +52,8 @@ static void depths_of(shape *s, int axis, double tail) {
     }
 }
 
-/* Finds the axes with depths, and copies the depths of axes that are equal. */
+/* Lists the step counts and finds the depths of each axis with a stepped side, by `of`. Axes along
+ * which the taps have the same reach share their depths. */
 static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     const double tail = stn_reach_tail(s->task->dtype);
     s->step_counts = 0;

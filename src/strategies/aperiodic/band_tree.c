@@ -37,14 +37,14 @@ static void lower_alignment(stn_task *task, int64_t elements) {
     while (elements * (int64_t)stn_dtype_size(task->dtype) % task->alignment) task->alignment /= 2;
 }
 
-static void lies_in(stn_task *task, const stn_grid_layout *layout, bool output) {
+static void set_layout(stn_task *task, const stn_grid_layout *layout, bool output) {
     memcpy(output ? task->out_stride : task->in_stride, layout->stride, sizeof layout->stride);
     *(output ? &task->out_batch_stride : &task->in_batch_stride) = layout->batch;
 }
 
 static stn_status add_plan(const maker *m, const stn_task *task, const char *name, stn_plan **plan, stn_error *error) {
     STN_TRY(stn_subplan(m->plan, task, name, plan, error));
-    size_t *most = &m->tree->plans[m->branch];
+    size_t *most = &m->tree->plan_bytes[m->branch];
     *most = (size_t)stn_round_up(stn_max((int64_t)*most, (int64_t)(*plan)->workspace_size), GRID_ALIGNMENT);
     return STN_OK;
 }
@@ -64,7 +64,7 @@ static stn_status add_copy(const maker *m, const box *of, int64_t copies, const 
     memset(task.reach, 0, sizeof task.reach);
     task.taps = &one, task.ntaps = 1, task.pattern = STN_PATTERN_STAR, task.source = false;
     task.alignment = alignment, task.batch = copies;
-    lies_in(&task, &from->layout, false), lies_in(&task, &to->layout, true);
+    set_layout(&task, &from->layout, false), set_layout(&task, &to->layout, true);
     lower_alignment(&task, from->element), lower_alignment(&task, to->element);
     return add_plan(m, &task, m->plan->machine.is_device ? "direct" : "host", plan, error);
 }
@@ -73,14 +73,14 @@ static stn_status add_copy(const maker *m, const box *of, int64_t copies, const 
  * batch of two, where possible. */
 static stn_status add_rows(const maker *m, const band *b, const rows *part, const stn_grid_layout *other,
                            const stn_grid_layout *own, bool load, stn_plan *plans[2], stn_error *error) {
-    const int64_t there = other->stride[b->axis], here = own->stride[b->axis], batch = m->s->task->batch;
+    const int64_t outer_stride = other->stride[b->axis], own_stride = own->stride[b->axis], batch = m->s->task->batch;
     const bool both = b->parts == 2 && batch == 1 && part[0].count == part[1].count;
     for (int i = 0; i < (both ? 1 : b->parts); i++) {
         box piece = b->box;
-        place outer = {*other, part[i].from * there}, inner = {*own, part[i].at * here};
+        place outer = {*other, part[i].from * outer_stride}, inner = {*own, part[i].at * own_stride};
         piece.n[b->axis] = part[i].count;
-        if (both) outer.layout.batch = (part[1].from - part[0].from) * there;
-        if (both) inner.layout.batch = (part[1].at - part[0].at) * here;
+        if (both) outer.layout.batch = (part[1].from - part[0].from) * outer_stride;
+        if (both) inner.layout.batch = (part[1].at - part[0].at) * own_stride;
         STN_TRY(add_copy(m, &piece, both ? 2 : batch, load ? &outer : &inner, load ? &inner : &outer, 16, &plans[i],
                          error));
     }
@@ -100,7 +100,7 @@ static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, 
     m->tree->bands += b->parts;
     STN_TRY(make_node(m, &b->box, origin, steps, parent, b, depth, &e->node, error));
     const stn_grid_layout *own = &e->node->layout, *other = &parent->layout;
-    if (!e->node->reads_other) STN_TRY(add_rows(m, b, b->seen, other, own, true, e->load, error));
+    if (!e->node->reads_parent) STN_TRY(add_rows(m, b, b->seen, other, own, true, e->load, error));
     return add_rows(m, b, b->corrected, other, own, false, e->store, error);
 }
 
@@ -120,21 +120,21 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     const int count = aperiodic_shape_bands(m->s, &n->box, steps, bands);
     const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
-    /* tree->grids is the highest end of a grid in the workspace so far. It starts again for each
-     * band; `highest` keeps the maximum. concurrent_end: where concurrent bands end. */
-    size_t highest = m->tree->grids, concurrent_end = used;
+    /* tree->grid_bytes is the highest end of a grid in the workspace so far. It starts again for
+     * each band; `highest` keeps the maximum. concurrent_end: where concurrent bands end. */
+    size_t highest = m->tree->grid_bytes, concurrent_end = used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
         maker own = *m;
         if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
         /* Bands that run one after another share memory. */
-        *m->used = m->tree->grids = concurrent_end;
+        *m->used = m->tree->grid_bytes = concurrent_end;
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
-        if (forks) concurrent_end = m->tree->grids;
-        highest = highest > m->tree->grids ? highest : m->tree->grids;
+        if (forks) concurrent_end = m->tree->grid_bytes;
+        highest = highest > m->tree->grid_bytes ? highest : m->tree->grid_bytes;
     }
-    *m->used = used, m->tree->grids = highest;
+    *m->used = used, m->tree->grid_bytes = highest;
     return STN_OK;
 }
 
@@ -143,9 +143,9 @@ static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node
                              stn_error *error) {
     stn_task task = aperiodic_shape_by_steps(m->s, &n->box, steps);
     stn_estimate unused;
-    n->reads_other = from->parts == 1;
-    if (n->reads_other) {
-        lies_in(&task, &parent->layout, false);
+    n->reads_parent = from->parts == 1;
+    if (n->reads_parent) {
+        set_layout(&task, &parent->layout, false);
         lower_alignment(&task, from->seen[0].from * parent->layout.stride[from->axis]);
     }
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
@@ -170,16 +170,18 @@ int aperiodic_tree_copies(const stn_task *task, uint64_t rounds) {
     return task->in_place && rounds % 2 == 1;
 }
 
-/* Index of the first grid that the box needs: the root may use the caller's grids, and a band that
- * is stepped in place needs one grid only. */
-static int first_grid(const maker *m, const division *d, const band *from) {
-    const stn_task *task = m->s->task;
-    if (from) return !d->steps && from->parts == 1;
+int aperiodic_tree_grids(const stn_task *task, uint64_t rounds) {
+    const int copies = aperiodic_tree_copies(task, rounds);
+    return copies == 2 ? 2 : rounds > 1 || copies;
+}
+
+/* The number of grids that the box needs: the root may use the caller's, and a band that reads
+ * the enclosing box in place needs one only. */
+static int count_grids(const maker *m, const division *d, const band *from) {
+    if (from) return d->steps || from->parts > 1 ? 2 : 1;
     if (!d->steps) return 1;
     m->tree->rounds = d->rounds + (d->rest > 0);
-    const int copies = aperiodic_tree_copies(task, m->tree->rounds);
-    if (copies == 2) return 0;
-    return m->tree->rounds > 1 || copies ? 1 : 2;
+    return aperiodic_tree_grids(m->s->task, m->tree->rounds);
 }
 
 /* from: the band of `parent` that becomes this node; both are NULL for the root. */
@@ -197,11 +199,11 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
     const division d = aperiodic_cost_divide(m->s, m->costs, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
-    for (int i = first_grid(m, &d, from); i < 2; i++) {
-        n->place[i] = *m->used;
+    for (int i = 2 - count_grids(m, &d, from); i < 2; i++) {
+        n->grid_offset[i] = *m->used;
         *m->used += (size_t)stn_round_up((int64_t)bytes, GRID_ALIGNMENT);
     }
-    if (*m->used > t->grids) t->grids = *m->used;
+    if (*m->used > t->grid_bytes) t->grid_bytes = *m->used;
     if (!d.steps && parent) return make_steps(m, n, steps, parent, from, error);
     if (!d.steps) return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds the grid too small for its bands");
     STN_TRY(make_stage(m, n, d.steps, d.rounds, depth, error));
@@ -221,9 +223,10 @@ stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table 
     stn_device *device = plan->context->device;
     if (made->forks && device && stn_fork_create(device, STN_FORK_BRANCHES, &made->fork, NULL) != STN_OK)
         made->fork = NULL; /* without spare streams, bands run one after another */
-    /* Results of branches are stored by plans that run on the main stream. */
+    /* The plans that store the results of a branch run on the main stream (branch 0), so its
+     * workspace must be large enough for them too. */
     for (int i = 1; i <= STN_FORK_BRANCHES; i++)
-        made->plans[0] = (size_t)stn_max((int64_t)made->plans[0], (int64_t)made->plans[i]);
+        made->plan_bytes[0] = (size_t)stn_max((int64_t)made->plan_bytes[0], (int64_t)made->plan_bytes[i]);
     const int copies = aperiodic_tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
     const place own = {made->root->layout, 0}, given = {in, 0}, asked = {out, 0};
@@ -233,8 +236,8 @@ stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table 
 }
 
 size_t aperiodic_tree_workspace(const tree *t) {
-    size_t bytes = t->grids;
-    for (int branch = 0; branch <= STN_FORK_BRANCHES; branch++) bytes += t->plans[branch];
+    size_t bytes = t->grid_bytes;
+    for (int branch = 0; branch <= STN_FORK_BRANCHES; branch++) bytes += t->plan_bytes[branch];
     return bytes;
 }
 
@@ -245,16 +248,18 @@ typedef struct job {
     const stn_task *task;
     const stn_execution *run;
     void *stream;
-    size_t plans; /* byte offset of the plans' workspace */
+    size_t plan_offset; /* byte offset of the plans' workspace */
     bool forked;
 } job;
 
-static char *grid_of(const job *j, const node *n, int which) { return (char *)j->run->workspace + n->place[which]; }
+static char *grid_of(const job *j, const node *n, int which) {
+    return (char *)j->run->workspace + n->grid_offset[which];
+}
 
 static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *out, const node *with_source,
                            stn_error *error) {
     stn_execution once = {.in = in, .out = out, .stream = j->stream};
-    once.workspace = (char *)j->run->workspace + j->plans;
+    once.workspace = (char *)j->run->workspace + j->plan_offset;
     if (with_source && j->run->source)
         once.source = (const char *)j->run->source +
                       element_of(with_source->origin, j->task->source_stride) * (int64_t)stn_dtype_size(j->task->dtype);
@@ -269,13 +274,15 @@ static stn_status run_edge(const job *j, const node *parent, const edge *e, char
                            stn_error *error) {
     const band *b = &e->band;
     const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
-    const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
+    const int64_t outer_stride = parent->layout.stride[b->axis] * size,
+                  own_stride = e->node->layout.stride[b->axis] * size;
     *result = grid_of(j, e->node, 1);
-    if (e->node->reads_other)
-        return run_plan(j, e->node->stages[0].plan, before + b->seen[0].from * there, *result, e->node, error);
+    if (e->node->reads_parent)
+        return run_plan(j, e->node->stages[0].plan, before + b->seen[0].from * outer_stride, *result, e->node, error);
     char *const own = grid_of(j, e->node, 0), *const into[2] = {*result, own};
     for (int i = 0; i < b->parts && e->load[i]; i++)
-        STN_TRY(run_plan(j, e->load[i], before + b->seen[i].from * there, own + b->seen[i].at * across, NULL, error));
+        STN_TRY(run_plan(j, e->load[i], before + b->seen[i].from * outer_stride, own + b->seen[i].at * own_stride, NULL,
+                         error));
     return run_node(j, e->node, own, into, result, error);
 }
 
@@ -284,10 +291,11 @@ static stn_status store_edge(const job *j, const node *parent, const edge *e, co
                              stn_error *error) {
     const band *b = &e->band;
     const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
-    const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
+    const int64_t outer_stride = parent->layout.stride[b->axis] * size,
+                  own_stride = e->node->layout.stride[b->axis] * size;
     for (int i = 0; i < b->parts && e->store[i]; i++)
-        STN_TRY(run_plan(j, e->store[i], result + b->corrected[i].at * across, after + b->corrected[i].from * there,
-                         NULL, error));
+        STN_TRY(run_plan(j, e->store[i], result + b->corrected[i].at * own_stride,
+                         after + b->corrected[i].from * outer_stride, NULL, error));
     return STN_OK;
 }
 
@@ -310,8 +318,8 @@ static stn_status run_forked(const job *j, const node *n, const stage *at, char 
     for (int k = 0; k < at->count; k++) {
         const int branch = k % STN_FORK_BRANCHES;
         job own = *j;
-        own.stream = stn_fork_stream(fork, branch), own.plans += j->tree->plans[0];
-        for (int i = 0; i < branch; i++) own.plans += j->tree->plans[1 + i];
+        own.stream = stn_fork_stream(fork, branch), own.plan_offset += j->tree->plan_bytes[0];
+        for (int i = 0; i < branch; i++) own.plan_offset += j->tree->plan_bytes[1 + i];
         STN_TRY(run_edge(&own, n, &at->edges[k], from, &results[k], error));
     }
     STN_TRY(run_plan(j, at->plan, from, after, n, error));
@@ -338,7 +346,7 @@ static stn_status run_node(const job *j, const node *n, char *from, char *const 
 
 static stn_status run_tree(const tree *t, const stn_task *task, const stn_execution *run, bool forked,
                            stn_error *error) {
-    const job j = {t, task, run, run->stream, t->grids, forked};
+    const job j = {t, task, run, run->stream, t->grid_bytes, forked};
     char *const own[2] = {grid_of(&j, t->root, 0), grid_of(&j, t->root, 1)};
     char *from = (char *)(uintptr_t)run->in, *into[2] = {own[1], own[0]}, *result;
     if (t->load) {

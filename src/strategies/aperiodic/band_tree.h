@@ -35,10 +35,10 @@ struct node {
     stage stages[2];
     int count;
     /* The box is computed by single steps, and reads the enclosing box in place */
-    bool reads_other;
+    bool reads_parent;
     /* Byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
      * not replace. */
-    size_t place[2];
+    size_t grid_offset[2];
 };
 
 typedef struct tree {
@@ -48,11 +48,11 @@ typedef struct tree {
     /* On a GPU the root's bands of a round run on streams of their own, concurrently with each
      * other and with the round's transforms. */
     bool forks;
-    stn_fork *fork; /* owned; NULL: one after another */
-    /* Bytes of the workspace. grids: of all boxes' grids. plans: the most of any plan of the whole
-     * grid, and of each branch. */
-    size_t grids;
-    size_t plans[1 + STN_FORK_BRANCHES];
+    stn_fork *fork;    /* owned; NULL: one after another */
+    size_t grid_bytes; /* workspace of all boxes' grids */
+    /* The largest workspace of any plan on the main stream (entry 0), and of any plan on each
+     * branch. */
+    size_t plan_bytes[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;
 } tree;
 
@@ -60,6 +60,8 @@ typedef struct tree {
  * own layout, so that rounds use them directly; one if input and output are the same grid and the
  * first round would overwrite its input; otherwise two. */
 int aperiodic_tree_copies(const stn_task *task, uint64_t rounds);
+/* Grids of the size of the whole one in the workspace. */
+int aperiodic_tree_grids(const stn_task *task, uint64_t rounds);
 /* Must be cleared even after an error. */
 stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *costs, const levels *l, tree *made,
                                stn_error *error);

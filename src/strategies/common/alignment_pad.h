@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* lead: elements, of `element` bytes, of a stage's line before its first whole memory line. */
+/* lead: the number of elements of a stage's line before its first whole memory line. element: bytes
+ * of an element. */
 static inline size_t stn_alignment_pad_bytes(int64_t lead, size_t element) {
     return (size_t)lead * element % 32 ? 16 : 0;
 }

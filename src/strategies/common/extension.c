@@ -20,7 +20,7 @@ static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *e
     const char *name = side ? "high" : "low";
     int shown = axis - (3 - task->rank), reach = stn_task_reach(task, axis);
     bool odd = kind == STN_CONSTANT || kind == STN_FIXED;
-    /* One step only reads the mirror. */
+    /* One step reads values past the side but does not compute them, so taps may be asymmetric. */
     bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR);
     if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side needs taps of reach 1", shown);
     if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest needs taps of reach 1", shown);
@@ -28,9 +28,9 @@ static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *e
         return refuse(reason, size, name, "taps that are not symmetric along it have no symmetric extension", shown);
     extension->sign[side] = odd ? -1 : 1;
     extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
-    /* Repeats the only point. */
+    /* This boundary then repeats the only point. */
     if (kind == STN_MIRROR && task->n[axis] == 1) extension->beyond[side] = 1;
-    /* Freezes no point. */
+    /* This side freezes no point, and no tap reads past it. */
     if (kind == STN_FIXED && reach == 0) extension->sign[side] = 1, extension->beyond[side] = 1;
     return true;
 }

@@ -51,9 +51,10 @@ static log_moment log_moment_of(const line *l, int side, double t) {
     return (log_moment){most + log(sum / l->norm), sum1 / sum, sum2 / sum - sum1 / sum * (sum1 / sum)};
 }
 
-/* R + 1 of the bound for t is (steps L(t) - log(tail)) / t, which is least where t L'(t) - L(t),
- * which grows with t, is -log(tail) / steps. Newton's method for the logarithms of both finds
- * log t; where a step leaves the interval that is known to hold it, the interval is halved. */
+/* For each t the bound gives R + 1 = (steps L(t) - log(tail)) / t. This is least where F(t) =
+ * t L'(t) - L(t), which grows with t, is -log(tail) / steps. Newton's method, for log F as a
+ * function of log t, finds this t. `from` and `to` enclose log t; if a Newton step leaves this
+ * interval, the interval is halved instead. */
 static double bound(const line *l, int side, double steps, double tail) {
     const double wanted = -log(tail) / steps;
     double from = log(1e-9), to = log(60), at = 0.5 * (from + to);
@@ -149,8 +150,8 @@ static void multiply_taps(const power *a, const power *b, int64_t count, long do
     }
 }
 
-/* Error bounds of these taps, of each pair once for a square, whose sums are symmetric in i and j.
- * Searches spend most of their time here, in vectorisable loops. */
+/* The error bounds of these taps. The sums of a square are symmetric in i and j, so each pair is
+ * computed once. Searches spend most of their time in these loops, which are vectorisable. */
 static bool multiply_errors(const power *a, const power *b, int64_t count, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)stn_max(b->count, 1) * sizeof *own), *size = own + (own ? b->count : 0);
@@ -174,18 +175,23 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
 
 /* The first `count` taps of a * b, and their error bounds, where no tap is negative: sums of double
  * lose no digits, and are vectorisable. Four taps of `a` are multiplied at a time, because sums
- * take longer to load and store than to add to; zeros lie before and after the taps of `b`. */
+ * take longer to load and store than to add to; zeros lie before and after the taps of `b`. A
+ * square has each pair of taps once: the pairs next to the diagonal are added singly. */
 static bool multiply_one_sign(const power *a, const power *b, int64_t count, power *product) {
     enum { ROWS = 4, BEFORE = ROWS - 1 };
+    const bool square = a == b;
     double *sum = calloc((size_t)(count + b->count + 2 * BEFORE), sizeof *sum);
     if (!sum) return false;
     double *const factor = sum + count + BEFORE;
     for (int64_t j = 0; j < b->count; j++) factor[j] = (double)b->tap[j];
     for (int64_t i = 0; i < a->count && i < count; i += ROWS) {
         double tap[ROWS], *const at = sum + i;
-        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? (double)a->tap[i + k] : 0;
-        const int64_t end = stn_min(b->count + BEFORE, count - i);
-        for (int64_t j = 0; j < end; j++)
+        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? (double)a->tap[i + k] * (square ? 2 : 1) : 0;
+        const int64_t end = stn_min(b->count + BEFORE, count - i), begin = square ? i + ROWS + BEFORE : 0;
+        for (int64_t j = square ? i : end; j < stn_min(begin, end); j++)
+            for (int k = 0; k < ROWS && j - k >= i + k; k++)
+                at[j] += tap[k] * factor[j - k] * (j - k > i + k ? 1 : 0.5);
+        for (int64_t j = begin; j < end; j++)
             at[j] =
                 at[j] + tap[0] * factor[j] + tap[1] * factor[j - 1] + tap[2] * factor[j - 2] + tap[3] * factor[j - 3];
     }
@@ -315,7 +321,8 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
         }
     }
     power p = {0};
-    /* The bound is only slightly larger than the reach. */
+    /* The bound exceeds the reach by little: where it is up to an eighth above MOST_POINTS, S^f may
+     * still have at most MOST_POINTS taps. */
     const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
     if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {

@@ -93,9 +93,9 @@ static double largest_square(const double complex *line, int width, const double
     return most;
 }
 
-/* The largest sampled |K| at one frequency of the axis, or an earlier sample that is `enough` when
- * multiplied by the bound: most often one of the first. K(-k) is the conjugate of K(k), but not at
- * a fixed frequency of the axis, so the whole circle is sampled. */
+/* The largest sampled |K| at one frequency of the axis. Sampling ends once the largest sample so
+ * far times `bound` is at least `enough`, which is most often soon. K(-k) is the conjugate of K(k),
+ * but the axis's frequency is fixed here, so the others are sampled around the whole circle. */
 static double largest_sample(const scan *s, double enough) {
     int rows = s->width[s->others[0]], width = s->width[s->others[1]];
     double most = 0;

@@ -1,12 +1,12 @@
 /* Rounding error accumulated over many launches on few points.
  *
- * One step on n points, if they are few, is a matrix A, scaled by its largest eigenvalue. A
- * launch's rounding errors are noise. After i further launches, P(i) = |A^i|^2 / n of their square
- * is left, relative to the data. P decreases, so its sum over 2^j <= i < 2^(j+1) is at most 2^j
- * P(2^j), which j squarings of the matrix give.
+ * One launch on few points, n, is an n x n matrix A, scaled by its largest eigenvalue. The rounding
+ * errors of a launch are random. After i further launches, their mean square relative to that of
+ * the data is P(i) = |A^i|^2 / n times the original one (|.|: the Frobenius norm). P decreases, so
+ * its sum over 2^j <= i < 2^(j+1) is at most 2^j P(2^j), which j squarings of the matrix give.
  *
- * Rows of A^i that become equal, or each other's negative, are points that hold the same number
- * from then on and have the same rounding errors. */
+ * Two equal rows of A^i, or a row and its negative, belong to points that hold the same number, up
+ * to the sign, from then on, and have the same rounding errors. */
 #include "strategies/common/rounding_on_few_points.h"
 
 #include <math.h>
@@ -148,7 +148,7 @@ static int count_values(const matrix *m) {
     return count;
 }
 
-/* Whether values enter besides the data, so that the result persists even if the data decay. */
+/* Whether a source or a side adds values, so that the result persists even if the data decay. */
 static bool has_sources(const stn_task *task) {
     bool found = task->source;
     for (int axis = 0; axis < 3; axis++)
@@ -222,9 +222,9 @@ static double sum_of_shares(const history *h, double end, bool roots) {
     return total;
 }
 
-/* Points become stationary between constant values, or as a mean with a factor that is a power of
- * two. They then ignore changes of less than half a unit, and all launches have the same error, up
- * to that size. Other errors are random, as are those of points that hold the same value. */
+/* Points become stationary if sides or a source determine their final values, or if a launch
+ * multiplies their mean by a power of two. Changes of less than half a unit are then lost in
+ * rounding, and all launches have the same error, up to that size. Otherwise errors are random. */
 static double error_of_few_points(const stn_task *task, int fused, double launches) {
     history h;
     const int points = (int)stn_mixed_points(task);
@@ -241,7 +241,8 @@ static double error_of_few_points(const stn_task *task, int fused, double launch
 double stn_rounding_accumulated(const stn_task *task, double launches, double many) {
     const double points = stn_mixed_points(task), steps = (double)task->steps;
     if (!(launches > 1)) return many;
-    /* The mean is one of as many frequencies as there are points. */
+    /* Only errors of the mean do not decay. The mean is one of `points` frequencies, so it has this
+     * part of each launch's squared error. */
     if (points > FEW) return many + launches / points;
     const int fused = (int)fmin(fmax(1, rint(steps / launches)), 1 << 30);
     const double runs = fmax(1, steps / fused); /* a step may be a launch for each axis */

@@ -107,8 +107,8 @@ typedef struct line {
 /* A group of taps that differ only in their offset along the first of the other axes. Many lines
  * share a frequency of that axis, and the sum over the group is computed once for all of them: 1 -
  * (1 - a)(1 - b) = b + a (1 - b), where a and b are the distances of the two axes' factors from 1.
- * Where weights are symmetric along an axis, one group represents its mirror images too: b and its
- * conjugate leave the real part. */
+ * Where weights are symmetric along an axis, one group represents its mirror images too: the sum of
+ * b and its conjugate is twice the real part of b. */
 typedef struct tap_group {
     int64_t across; /* offset along the second of the other axes */
     int number;     /* index of that offset */
@@ -125,7 +125,7 @@ typedef struct tap_groups {
     /* Distinct offsets along the second of the other axes. */
     int64_t offset[2 * STN_MAX_RADIUS + 1];
     int offsets;
-    int *of_tap;        /* negative: another group represents it */
+    int *of_tap;        /* the group of each tap; negative: a mirror image of it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are symmetric in this direction */
     /* Taps with an offset along the line have no other, so lines differ in `one_minus` only. */
@@ -134,7 +134,7 @@ typedef struct tap_groups {
 
 static void tap_groups_clear(tap_groups *c) { free(c->list), free(c->of_tap); }
 
-/* The number of mirror images across that it represents. */
+/* The number of groups that `each` represents: 2 if it stands for its image at -across too. */
 static int mirror_count(const tap_groups *c, const tap_group *each) { return c->across && each->across ? 2 : 1; }
 
 /* Keeps only one of several mirror images. */
@@ -348,8 +348,8 @@ typedef struct tap_pairs {
     complex_ld *even, *odd;  /* [rows][width] */
     complex_ld *cosine_sine; /* of a line, for each d */
     bool real;               /* all weights are real: even has no imaginary part, odd no real one */
-    /* Not in f64, whose weights are stored in full: even and odd as double, real and imaginary
-     * parts apart, each [width][rows]. */
+    /* NULL in f64. In other dtypes, the real and the imaginary part of even, then those of odd, as
+     * double, each [width][rows]. */
     double *narrow[4];
 } tap_pairs;
 

@@ -53,7 +53,7 @@ static void note_offset(const stn_system_task *task, stn_system_array *array, co
     include(array->points, point);
 }
 
-/* The level of a field that a node reads, counted from the present of the launch. */
+/* The level of a field that a node reads, counted from the state before the launch. */
 static int level_of(const stn_system_node *node, const stn_system_program *program) {
     return node->op == STN_SYSTEM_FIELD ? node->level - program->step : node->level;
 }

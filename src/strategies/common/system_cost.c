@@ -6,7 +6,7 @@ static void add_equation(const stn_system_task *task, const stn_system_equation 
                          double *operations) {
     const stn_system *system = task->system;
     bool read[STN_SYSTEM_MAX_FIELDS * (STN_SYSTEM_MAX_LEVELS + 1) + STN_SYSTEM_MAX_COEFFICIENTS] = {false};
-    /* This range includes nodes of other assignments: few, which is accurate enough for an
+    /* Some of these nodes belong to other assignments. They are few, and this is only an
      * estimate. */
     for (int i = 0; i <= equation->root; i++) {
         const stn_system_node *node = &system->nodes[i];

@@ -49,7 +49,8 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
 
 /* Measured on an H200 with layers of one axis; `moving` is an estimate. */
 static const struct {
-    /* pass in units of a copy; fraction of peak with FMA and with TF32 */
+    /* moving: time of a pass over memory relative to a copy. product: fraction of the peak rate,
+     * with FMA and with TF32. */
     double moving, product[2];
 } rates = {1.2, {0.95, 0.75}};
 
@@ -103,7 +104,7 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     if (layer->has_skip) seconds += product_seconds(&skip, machine, &estimate->flops);
     estimate->bytes = own_bytes(&s) + 2 * (double)layer->batch * (double)(s.from + s.to) * (double)s.points *
                                           (double)s.per * (double)stn_dtype_size(layer->dtype);
-    /* in addition to those of the transforms */
+    /* Launches besides those of cuFFT's transforms. */
     estimate->launches = (s.straight ? 2 : 4) + !layer->shared + s.finishes + (layer->has_skip ? 1 + sums : 0) +
                          (sums && layer->has_bias) + s.pieces;
     estimate->seconds =

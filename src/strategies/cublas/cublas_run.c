@@ -130,8 +130,8 @@ typedef struct long_sum {
     int64_t items, terms, item_a, item_b, term_a, term_b;
 } long_sum;
 
-/* Adds `count` pieces of `terms` terms each, from a term of an item on. along: pieces of one item;
- * otherwise the same piece of several items. */
+/* Adds `count` pieces of `terms` terms each. The first one begins at term `first` of item `item`.
+ * along: the others follow it in this item; otherwise they are the same piece of the next items. */
 static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int64_t first, int64_t terms, int64_t count,
                              bool along, bool begun, stn_error *error) {
     const int64_t element = (int64_t)stn_dtype_size(j->s->inner) * (l->g.complex ? 2 : 1);

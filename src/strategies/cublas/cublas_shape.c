@@ -77,16 +77,17 @@ static void set_strides(stn_gemm *g, int64_t lda, int64_t stride_a, int64_t ldb,
     g->ldc = ldc, g->stride_c = stride_c;
 }
 
-/* Forward, for each mode: Z^T (to x items) = W^T (to x from) X^T; row-major [from][to] is W^T in
- * column order. Backward: the adjoint. Includes the 1/N of the transforms. */
+/* X, Z: retained modes of the input and of the output; W: weights. Forward, for each mode:
+ * Z^T (to x items) = W^T (to x from) X^T (from x items). The row-major array [from][to] is W^T in
+ * column-major order. Backward: the adjoint of W^T instead. alpha is the 1/N of the transforms. */
 stn_gemm cublas_map(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const bool backward = layer->pass == STN_PASS_BACKWARD_X;
     const int64_t items = layer->batch;
     stn_gemm g;
     if (s->straight) {
-        /* For each item: Z^T (modes x to) = X^T (modes x from) W; W transposed, or conjugated
-         * copy. */
+        /* For each item: Z^T (modes x to) = X^T (modes x from) W (from x to). Forward, W is the
+         * transpose of its array in column-major order. Backward, a conjugated copy is read. */
         g = product(s, true, s->modes, s->to, s->from, items);
         g.op_b = backward ? STN_GEMM_PLAIN : STN_GEMM_TRANSPOSED;
         set_strides(&g, s->spectrum, s->from * s->spectrum, layer->c_out, 0, s->spectrum, s->to * s->spectrum);
@@ -100,7 +101,8 @@ stn_gemm cublas_map(const cublas_shape *s) {
     return g;
 }
 
-/* For each mode, or over all: dW^T (c_out x c_in) = G^T (c_out x items) conj(X) (items x c_in). */
+/* For each mode, or the sum over all modes if these share one matrix: dW^T (c_out x c_in) =
+ * G^T (c_out x items) conj(X) (items x c_in). G: retained modes of the output's gradient. */
 stn_gemm cublas_sum(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     const int64_t items = layer->batch, terms = layer->shared ? s->modes * items : items;

@@ -39,9 +39,10 @@ typedef struct cublas_shape {
     bool finishes;
     /* the gradient of the weights is a sum of partial results */
     bool pieces;
-    stn_dtype inner;                                  /* arithmetic type */
-    int64_t points, spectrum, modes, pairs, from, to; /* per channel; channels */
-    int per;
+    stn_dtype inner; /* arithmetic type */
+    /* points, spectrum, modes: of a channel. pairs: c_in * c_out. from, to: channels. */
+    int64_t points, spectrum, modes, pairs, from, to;
+    int per; /* real numbers of a point: 2 if points are complex, else 1 */
 } cublas_shape;
 
 cublas_shape cublas_shape_of(const stn_layer *layer, const stn_candidate *candidate);

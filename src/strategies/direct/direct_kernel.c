@@ -211,7 +211,8 @@ static void skew_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "SHIFTED", direct_skew_shifts(task, shape->vector));
 }
 
-/* Is every block of direct_tile at an edge along x, as where a row has two tiles? */
+/* Whether every block of direct_tile is at an edge along x, for example because a row has two
+ * tiles. */
 static bool lacks_interior(const stn_task *task, const direct_shape *shape) {
     const int64_t tile = (int64_t)shape->threads[2] * shape->vector;
     const int64_t before = task->reach[2][0] > 0 ? tile : 0;
@@ -231,7 +232,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "VECTOR", shape->vector);
     if (shape->skewed) skew_params(task, shape, params);
     stn_params_int(params, "ROWS", shape->rows);
-    /* Multi-step kernels take it as an argument. */
+    /* Multi-step kernels take the chunk as an argument. */
     stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk);
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
     stn_params_int(params, "THREADS_Z", shape->threads[0]);

@@ -43,7 +43,7 @@ static bool make_variant(const stn_task *task, const stn_machine *machine, const
     to->chunk = times_power(from->chunk, by.chunk);
     if (one_step) return !by.points && direct_refit(task, machine, to);
     to->points = times_power(from->points, by.points);
-    /* Keeps the number of partial sums. */
+    /* Half of the steps with twice the points need as many partial sums. */
     if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2;
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;

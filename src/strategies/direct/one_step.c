@@ -40,8 +40,8 @@ static int span(const stn_task *task, const direct_shape *shape) {
 }
 
 /* Registers of a thread: partial sums, one line of the window and the next one in flight, and
- * addresses. The remainder is tuned: with more, too few threads are resident; with fewer, registers
- * spill. */
+ * addresses. `rest` is tuned: with more registers, too few threads are resident; with fewer, values
+ * spill to memory. */
 static int tile_registers(const stn_task *task, const direct_shape *shape) {
     int z = direct_axis(task, shape, 0), words = real_words(task);
     int depth = task->reach[z][0] + task->reach[z][1] + 1;
@@ -65,14 +65,14 @@ static void fit_blocks(const stn_machine *machine, direct_shape *shape, int regi
 static void fit_unroll(const stn_task *task, direct_shape *shape) {
     int z = direct_axis(task, shape, 0);
     int depth = task->reach[z][0] + task->reach[z][1] + 1, planes = shape->chunk + depth - 1;
-    /* SHARED_WEIGHTS of direct_tile.cu: each is loaded again. */
+    /* With SHARED_WEIGHTS of direct_tile.cu, each weight is loaded again for each plane. */
     const bool loads = task->ntaps * (task->dtype == STN_F64 ? 8 : 4) > 512;
     const int64_t plane = (int64_t)task->ntaps * shape->rows * shape->vector * (1 + loads);
     const int64_t most = shape->skewed ? UNROLLED_SKEWED : UNROLLED_TILE;
     shape->unroll = plane * planes <= most ? planes : plane * depth <= most ? depth : 1;
-    /* Unrolling saves moving `depth` sums for each plane. Where these are few beside the taps, a
-     * loop of direct_skew is 3 to 8% faster (box of 27 taps, 511^3) and compiles four times as
-     * fast. */
+    /* Unrolling saves moving `depth` sums for each plane. Where these are few compared with the
+     * taps, a loop of direct_skew is 3 to 8% faster (box of 27 taps, 511^3) and compiles four times
+     * as fast. */
     if (shape->skewed && task->ntaps >= 8 * (size_t)depth) shape->unroll = 1;
 }
 
@@ -110,7 +110,7 @@ static bool tile_fits(const stn_task *task, const stn_machine *machine, const di
      * second. */
     if (tile_registers(task, shape) > 220) return false;
     if ((int64_t)task->ntaps * shape->rows * shape->vector > FMAS_OF_A_PLANE) return false;
-    /* A multiprocessor runs as many blocks at once. */
+    /* A multiprocessor can run shape->blocks blocks at once. */
     return shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
 }
 
@@ -126,8 +126,9 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, int
     bool long_chunk = task->ntaps > 25 && task->dtype != STN_F64;
     shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 8 : 6, 4, 1, 0);
     shapes[count++] = tile_shape(task, machine, vector, 1, long_chunk ? 6 : 8, 4, 1, 0);
-    /* Where a loop computes sums that are not used, a longer one computes fewer of them: box of 169
-     * taps, 5120^2, 8 and 32 rows: 1.06 and 0.64 ms, in f32 0.55 and 0.37 ms. */
+    /* A loop that is not unrolled also computes sums that are not used. They are a smaller part of
+     * a longer loop (box of 169 taps, 5120^2 points, 8 and 32 rows: 1.06 and 0.64 ms, in f32 0.55
+     * and 0.37 ms). */
     if (shapes[count - 1].unroll == 1) shapes[count++] = tile_shape(task, machine, vector, 1, 32, 4, 1, 0);
     return count;
 }
@@ -148,7 +149,7 @@ static size_t volume_shapes(const stn_task *task, const stn_machine *machine, in
         shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0);
     shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
     int64_t tiles[3];
-    /* Too few tiles for all multiprocessors: shorter marching loops. */
+    /* For fewer tiles than multiprocessors, a shape with a shorter marching loop is added. */
     direct_tiles(task, &shapes[count - 1], tiles);
     if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
         shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
@@ -231,7 +232,7 @@ static bool line_fits(const stn_task *task) {
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    /* Not a shape of direct_tile. */
+    /* Only in shapes of direct_tile can the chunk and the blocks be changed. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false;
     fit_unroll(task, shape);
     return tile_fits(task, machine, shape);

@@ -117,8 +117,8 @@ static const struct {
 } plane = {0.97, 2.5, 8, 12.4, 2.65, 24, 1.3, 0.2, 1.68, 4.5};
 /* Seconds of a launch that nothing hides, as for a one-step launch. */
 #define LAUNCH_OVERHEAD 1.5e-6
-/* Cycles for each point of an iteration of a 3D tile at a side that folds: in rows that are aligned
- * to 16 bytes, and in others. */
+/* Cycles for each point of an iteration of a 3D tile at a side that is not fixed: if accesses have
+ * 16 bytes (SIDE_CYCLES), and if they are narrower (SIDE_ELEMENT_CYCLES). */
 #define SIDE_CYCLES 0.4
 #define SIDE_ELEMENT_CYCLES 0.8
 enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor */
@@ -296,7 +296,7 @@ static double access_factor(const stn_task *task, const direct_shape *shape) {
     return blocks * (bytes >= 16 ? 1 : narrow_factor[task->rank == 3][bytes == 8 ? 0 : bytes == 4 ? 1 : 2]);
 }
 
-/* What the rates miss in 3D: a factor, and seconds of a launch. */
+/* Corrections of the 3D times that follow from the rates: a factor, and seconds of a launch. */
 static const struct {
     double factor, start;
 } volume[] = {[STN_F64] = {1.22, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1, 0}};
@@ -367,7 +367,7 @@ static bool registers_hold(const stn_task *task, const stn_machine *machine, con
 }
 
 /* Whether taps reach no further than the points and rows of one neighbouring lane, and a tile
- * stores more points than taps reach; in 1D and 2D those of 8 lanes or more. */
+ * stores more points than taps reach; in 1D and 2D at least the points of 8 lanes. */
 static bool reach_holds(const stn_task *task, const direct_shape *shape) {
     const bool volume = task->rank == 3;
     if (direct_reach(task, shape, 2) > shape->points || (volume && direct_reach(task, shape, 1) > shape->rows))

@@ -64,9 +64,9 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
  * 0.6 to 1.9 us on an H200. */
 #define STORE_SECONDS 1.2e-6
 
-/* Early margins run on the part of the GPU that a launch leaves free in its last wave. Alone on the
- * whole GPU, the margins would take `own` seconds and the launch `occupied * launch`: the sum is
- * the least time of both. */
+/* The launch of early margins uses the part of the GPU that the strategy's launch leaves free in
+ * its last wave. If each of the two could use the whole GPU all the time, the margins would take
+ * `own` seconds and the launch `occupied * launch`: together they take at least the sum. */
 double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves) {
     if (!(faces->seconds > 0) || !faces->early) return launch + faces->seconds;
     const double own = fmax(0, faces->seconds - machine->launch_seconds), occupied = waves / ceil(waves);

@@ -26,7 +26,8 @@ static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const
                fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
 }
 
-/* The passes of a cosine or sine transform, by fft_cosine; columns in clusters of blocks or not. */
+/* Finds the passes of a cosine or sine transform by fft_cosine. Clusters of blocks share columns if
+ * the candidate asks for it. */
 static bool find_cosine_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                                fft_state *state, char *reason, size_t size) {
     const int way = candidate->values[IN_SHARED_MEMORY];
@@ -123,7 +124,7 @@ static bool changes_passes(const trial *f, const stn_machine *machine, int value
     return memcmp(other.by, f->state.by, sizeof *other.by * (size_t)f->state.passes.count) != 0;
 }
 
-/* Whether no other form of the list makes the same passes by the same kernels. */
+/* Whether no other candidate of the list makes the same passes by the same kernels. */
 static bool is_distinct(const trial *f, const stn_machine *machine) {
     const int *values = f->candidate->values;
     if (values[IN_SHARED_MEMORY] == CLUSTER_COLUMNS) {
@@ -132,7 +133,7 @@ static bool is_distinct(const trial *f, const stn_machine *machine) {
             any = any || (fft_by_shared_memory(&f->state, i) && f->state.shared_shape[i].shares > 1);
         return any;
     }
-    /* A candidate without a pass by fft_line is not distinct. */
+    /* Does fft_line replace fft_shared in some pass? */
     if (values[FASTER_OF_BOTH] && !changes_passes(f, machine, FASTER_OF_BOTH, 0, true)) return false;
     if (values[IN_SHARED_MEMORY] != ONLY_ROWS) return true;
     /* Is there a column that ONLY_ROWS splits? */
@@ -196,7 +197,7 @@ size_t fft_candidates(const stn_fft *fft, const stn_machine *machine, stn_candid
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates && count < most; i++)
         if (is_valid(fft, machine, &default_candidates[i])) list[count++] = default_candidates[i];
     if (most <= STN_CANDIDATES) return count;
-    size_t chosen = count; /* for tuning: also each with longer and with shorter accesses */
+    size_t chosen = count; /* for tuning: these also with longer and with shorter accesses */
     for (size_t i = 0; i < chosen; i++)
         for (int width = -1; width <= 1 && count < most; width += 2) {
             list[count] = list[i];

@@ -30,8 +30,8 @@ enum {
     /* fft_line runs the lines that IN_SHARED_MEMORY names if it is estimated to be faster */
     FASTER_OF_BOTH
 };
-/* Values of IN_SHARED_MEMORY: all lines; only contiguous ones (accesses of columns are short); all
- * lines, columns in clusters of blocks. */
+/* Values of IN_SHARED_MEMORY. ALL_LINES: all lines. ONLY_ROWS: only contiguous lines, because
+ * accesses of columns are short. CLUSTER_COLUMNS: all lines; clusters of blocks share columns. */
 enum { ALL_LINES = 1, ONLY_ROWS = 2, CLUSTER_COLUMNS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {

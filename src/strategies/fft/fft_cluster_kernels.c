@@ -9,12 +9,13 @@
 #include "render/render.h"
 
 /* Tuned on an H200: with smaller blocks, some blocks hide the latency of others. Blocks of both
- * kernels hold 8192 points; those of fft_long also 16 x 16 twiddles, in rows of 20. */
+ * kernels hold POINTS points in SHARED bytes; those of fft_long also hold 16 x 16 twiddle factors,
+ * in rows of 20: ROOTS bytes. */
 enum { SIDE = 256, LINES = 16, CLUSTER = 8, WARPS = 4, BLOCKS = 6, POINTS = 8192, SHARED = 4 * POINTS };
 enum { ROOTS = 16 * 20 * 8 };
 
 /* Measured on an H200: seconds before the first block computes and per wave of blocks; fractions of
- * the copy bandwidth for images, for lines, and for lines with roots between two passes. */
+ * the copy bandwidth for images, for lines, and for lines with twiddle factors between passes. */
 static const struct { double start, wave, image, line, outer; } rates = {5e-6, 3e-6, 0.74, 0.68, 0.6};
 
 static bool serves(const stn_fft *fft, const stn_machine *machine) {
@@ -24,7 +25,7 @@ static bool serves(const stn_fft *fft, const stn_machine *machine) {
 
 /* ---- images */
 
-/* Whether the rows of a side are accessed 16 bytes at a time. */
+/* Whether the rows of a side can be accessed 16 bytes at a time. */
 static bool aligned(const stn_fft *fft, const stn_fft_side *side) {
     return side->stride[2] == 1 && side->stride[1] % 4 == 0 && (fft->batch == 1 || side->batch_stride % 4 == 0);
 }

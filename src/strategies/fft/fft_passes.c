@@ -1,14 +1,15 @@
 /* Splits a transform into passes (four-step FFT).
  *
- * An axis of N = N1 N2 points, n = N2 n1 + n2, k = k1 + N1 k2:
+ * An axis of N = N1 N2 points, n = N2 n1 + n2, k = k1 + N1 k2, with w_N = exp(-+ 2 pi i / N):
  *
  *     pass 1, over n1, for each n2:  y[k1, n2] = w_N^(k1 n2) sum over n1 of x[n1, n2] w_N1^(n1 k1)
  *                                    in place
  *     pass 2, over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)
  *                                    to natural order
  *
- * With N = N1 (N2 N3), the second pass is split again. Neighbouring n2, then neighbouring k1, are
- * contiguous, so that every access is as long as a tile of lines is wide.
+ * With N = N1 (N2 N3), the second pass is split again. A tile of pass 1 has lines of neighbouring
+ * n2, and a tile of pass 2 has lines of neighbouring k1. These are contiguous where the tile is
+ * read or written across its lines, so that every such access is as long as the tile is wide.
  *
  * Rows of a half spectrum have an odd number of elements, so that its columns are not aligned to
  * cache lines. With `padded`, only the first pass of a C2R or the last of an R2C reads or writes
@@ -125,8 +126,7 @@ static loops other_loops(const step *s) {
     return merged;
 }
 
-/* Stores the loops in a pass; false if they are more than three. `tile` is the loop that goes
- * first. */
+/* Stores the loops in a pass, loop `tile` first; false if they are more than three. */
 static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     if (l->count > 3) return false;
     for (int i = 0; i < 3; i++) pass->loop[i] = (fft_loop){1, 0, 0};
@@ -136,8 +136,8 @@ static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     return true;
 }
 
-/* The same for the loops over other axes and one over n elements of the pass's own axis, which
- * comes first, or second if it is `across` the first of the others. */
+/* The same for the loops over other axes and a loop over n elements of the pass's own axis. The
+ * latter comes first; if `across`, it comes second, after the first of the others. */
 static bool set_loops_with(fft_pass *pass, const loops *others, bool across, int64_t n, int64_t in, int64_t out) {
     loops l = {.count = 0};
     if (across) add_loop(&l, others->loop[0].n, others->loop[0].in, others->loop[0].out);
@@ -181,7 +181,8 @@ static bool first_pass(const step *s, const layout *work, int64_t n1, fft_passes
     pass->in_stride = n2 * in, pass->out_stride = n2 * out;
     pass->outer = s->length;
     const loops others = other_loops(&here);
-    const bool across = others.count && others.loop[0].in < in; /* whole columns are contiguous */
+    /* Does another axis have a smaller stride? */
+    const bool across = others.count && others.loop[0].in < in;
     pass->outer_loop = across;
     return set_loops_with(pass, &others, across, n2, in, out);
 }

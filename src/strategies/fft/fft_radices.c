@@ -12,7 +12,7 @@ typedef struct radix_row {
     int points; /* per thread */
     int radix[FFT_MAX_STAGES];
     int threads;        /* minimum per block */
-    bool half_exchange; /* exchanges in f16 are worth their rounding error */
+    bool half_exchange; /* exchanges in f16: their gain in speed is worth the rounding error */
     double part;        /* fraction of the copy bandwidth that a large batch reaches */
 } radix_row;
 static const radix_row f16_rows[] = {
@@ -152,7 +152,9 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
 }
 
 /* "Even" shapes: the points per thread are a multiple of every radix, and as many as registers
- * allow, so that no thread idles and many loads are in flight. */
+ * allow, so that no thread idles and many loads are in flight. A thread has EVEN_LEAST to
+ * EVEN_POINTS points; lines have EVEN_SHORTEST to EVEN_ROW points, or, if they are strided, up to
+ * EVEN_COLUMN. */
 enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
 typedef struct even_radices {
@@ -200,8 +202,8 @@ static bool mixed(int64_t n, bool wide, bool across, bool real, fft_line_shape *
     memcpy(shape->radix, s.best, sizeof shape->radix);
     for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
         if (shape->radix[i] % 2) {
-            int even = shape->radix[0];
-            shape->radix[0] = shape->radix[i], shape->radix[i] = even;
+            int first = shape->radix[0];
+            shape->radix[0] = shape->radix[i], shape->radix[i] = first;
         }
     shape->part = n < 64 ? 0.6 : n <= 128 ? 0.88 : n > 1024 && !wide ? 0.5 : wide ? 0.47 : 0.7;
     return choose_threads(16, shape) || (!wide && choose_threads(32, shape));

@@ -19,7 +19,7 @@ typedef struct fft_line_shape {
     bool even;          /* no thread idles: every radix divides the points per thread */
     int pad, pitch;     /* in shared memory: see fft_line.cu */
     int shift;          /* elements of a cache line, if tiles begin on cache lines; otherwise 0 */
-    int table;          /* stages with more twiddle factors than this compute them from fewer */
+    int table;          /* a stage with more twiddle factors than this computes most of them */
     bool merged;        /* tiles continue from one row of the first loop into the next one */
     double part;        /* fraction of the copy bandwidth that large batches reach */
 } fft_line_shape;

@@ -27,8 +27,8 @@ int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
 
-/* The lines of a block. Strided lines fill a cache line, or less as they get longer, so that a
- * block with several holds at most 128 KiB. */
+/* The lines of a block. Of strided lines, as many neighbours as fill a cache line, or fewer if they
+ * are long, so that a block with several lines has at most 128 KiB of points. */
 static int lines_for(const fft_pass *pass, bool wide) {
     int point_size = wide ? 16 : 8, length = (int)pass->length;
     if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
@@ -76,7 +76,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
                                   .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
     needs.shared = machine->shared_per_block;
-    for (int room = 3; room >= 1; room--) /* resident blocks per multiprocessor */
+    for (int resident = 3; resident >= 1; resident--) /* blocks per multiprocessor */
         for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
@@ -85,7 +85,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
                 needs.first = pass->cosine == 2 && needs.fixed > 1 ? 2 * needs.fixed : 0;
                 /* Bytes with padding, and 1024 that the GPU reserves for each block. */
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
-                if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
+                if (bytes > needs.shared || bytes * (size_t)resident > needs.total) continue;
                 stn_shared_fft_make(machine->searches, (int)n, &needs, shape);
                 if (shape->stages >= 2) return true;
             }

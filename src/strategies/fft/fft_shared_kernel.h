@@ -14,7 +14,7 @@ int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine);
 int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine);
 /* Whether the kernel is a candidate for this pass; if so, its shape. */
 bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_shared_fft *shape);
-/* The same for columns shared by a cluster, with whole cache lines per block. */
+/* The same for columns shared by a cluster. A tile has a whole or half a cache line of columns. */
 bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
                                  stn_shared_fft *shape);
 /* The shape of a pass of fft_cosine. `cluster`: clusters share columns where possible. */

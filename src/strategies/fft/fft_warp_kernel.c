@@ -20,7 +20,7 @@ static const warp_shape shapes[] = {{256, 4, 6}, {512, 4, 4}, {1024, 1, 8}};
 
 /* Measured on an H200: seconds before the first line and per wave; fraction of the copy
  * bandwidth. */
-static const struct { double start, turn, memory; } rates = {3e-6, 1e-6, 0.925};
+static const struct { double start, wave, memory; } rates = {3e-6, 1e-6, 0.925};
 
 static const warp_shape *shape_of(const fft_pass *pass) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -32,7 +32,7 @@ static size_t shared_bytes(const warp_shape *shape) {
     return (size_t)shape->warps * STAGES * (size_t)shape->length * 4;
 }
 
-/* Blocks of the launch: no more than are resident at once, since each first sets its twiddles. */
+/* Blocks of the launch: no more than are resident at once, since each first loads its twiddles. */
 static int64_t grid_of(const fft_pass *pass, const warp_shape *shape, const stn_machine *machine) {
     return stn_min(stn_div_up(pass->loop[0].n, shape->warps), (int64_t)machine->multiprocessors * shape->blocks);
 }
@@ -73,7 +73,7 @@ double fft_warp_seconds(const fft_pass *pass, const stn_machine *machine) {
     const warp_shape *shape = shape_of(pass);
     double points = (double)pass->loop[0].n * (double)pass->length;
     double waves = (double)stn_div_up(pass->loop[0].n, grid_of(pass, shape, machine) * shape->warps);
-    double waiting = rates.start + rates.turn * waves, moving = 8 * points / (rates.memory * machine->copy_bandwidth);
+    double waiting = rates.start + rates.wave * waves, moving = 8 * points / (rates.memory * machine->copy_bandwidth);
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 

@@ -50,18 +50,18 @@ static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const 
         at->by = BY_DIRECT_SUMS;
 }
 
-/* Shapes a pass: by FFT; as a dense product if its length has no butterflies, or if it is asked
- * for; by single frequencies (fno_few_modes) if it is too long for a product. */
+/* Chooses the kernel of a pass and its shape: a dense product if `way` asks for one, else an FFT;
+ * without butterflies for its length, a dense product; if it is too long for that, direct sums. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == DENSE;
-    const fno_form trial = !pass->product        ? FNO_BY_GROUPS
-                           : way == SPLIT        ? FNO_SPLIT
-                           : way == SPLIT_IN_TWO ? FNO_SPLIT_IN_TWO
-                                                 : FNO_BY_GROUPS;
+    const fno_form form = !pass->product        ? FNO_BY_GROUPS
+                          : way == SPLIT        ? FNO_SPLIT
+                          : way == SPLIT_IN_TWO ? FNO_SPLIT_IN_TWO
+                                                : FNO_BY_GROUPS;
     at->by = BY_FFT;
     if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
-        fno_line_shape_for(pass, numbers, trial, machine, &at->shape, reason, size))
+        fno_line_shape_for(pass, numbers, form, machine, &at->shape, reason, size))
         return true;
     at->by = BY_DENSE_PRODUCT;
     if (fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return true;

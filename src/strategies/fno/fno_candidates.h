@@ -36,7 +36,7 @@ typedef struct fno_state {
 /* Finds the launches and their shapes; false, with the reason, if there are none. */
 bool fno_find(const stn_layer *layer, const stn_candidate *candidate, const stn_machine *machine, fno_state *state,
               char *reason, size_t size);
-/* Number of passes computed `way` (a value of stage_state.by). */
+/* Number of passes that are computed in one way (a value of stage_state.by). */
 int fno_passes_by(const fno_state *state, int way);
 /* Estimated seconds; adds bytes, operations and launches to *sum. */
 double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,

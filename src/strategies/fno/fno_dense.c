@@ -7,8 +7,8 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* MOST_TERMS: longer f32 sums lose more precision than an FFT does. MOST_TABLE: most numbers of the
- * table. */
+/* MOST_TERMS: longer f32 sums lose more precision than an FFT does. MOST_TABLE: 16 times the most
+ * numbers of the table. */
 enum { MOST_TERMS = 2048, MOST_TABLE = 1 << 25 };
 
 static int64_t per_point(const fno_pass *pass) { return pass->real ? 1 : 2; }
@@ -50,9 +50,11 @@ static double entry(const fno_pass *pass, int64_t term, int64_t column) {
     if (modes / 2 >= pass->modes || p >= n) return 0;
     const bool point_im = !pass->real && points % 2, mode_im = modes % 2, self_conjugate = f == 0 || 2 * f == n;
     const double angle = 6.283185307179586476925 * (double)(f * p % n) / (double)n;
-    /* Forward, a point times c - i s contributes c of re to re, -s of re to im, s of im to re, c of
-     * im to im; back, the adjoint. */
+    /* Forward, a point re + i im is multiplied by c - i s, where c = cos(angle), s = sin(angle): re
+     * adds c re to the mode's real part and -s re to its imaginary part; im adds s im and c im.
+     * Back, a mode is multiplied by c + i s, which is the transposed matrix. */
     double w = point_im == mode_im ? cos(angle) : point_im ? sin(angle) : -sin(angle);
+    /* The scale of a real pass is halved for lines of two channels (fno_route.c); 2 undoes this. */
     if (pass->forward) return w * pass->scale * (pass->real ? 2 : 1) * (pass->doubled && !self_conjugate ? 2 : 1);
     if (!pass->real) return w;
     /* A mode also represents its negative frequency. */

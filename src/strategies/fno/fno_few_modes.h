@@ -1,7 +1,7 @@
 /* One launch of the kernel fno_few_modes: a pass along an axis, without a product of channels, that
- * retains few frequencies. It reads points directly from memory into butterflies
- * and sums each frequency directly. No line is held, so the cost per point does not depend on the
- * length. */
+ * retains few frequencies. It reads points directly from memory into butterflies and sums each
+ * frequency directly. No line is held in shared memory, so that the cost per point does not depend
+ * on the length. */
 #ifndef STN_STRATEGIES_FNO_FNO_FEW_MODES_H
 #define STN_STRATEGIES_FNO_FNO_FEW_MODES_H
 #include "strategies/fno/fno_pass.h"

@@ -57,8 +57,8 @@ static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
     return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_complex_bytes(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
-/* Neighbouring butterflies of the last stage begin one radix apart, in four interleaved lines; an
- * odd distance has no bank conflicts. */
+/* Neighbouring butterflies of the last stage begin one radix apart, in four interleaved lines. An
+ * odd distance has no bank conflicts; an even radix gets one element of padding for this. */
 static int pad_of(const stn_shared_fft *line) {
     const int last = line->radix[line->stages - 1];
     return last % 2 ? 0 : last;
@@ -103,12 +103,12 @@ typedef struct search {
     const fno_pass *pass;
     fno_numbers numbers;
     const stn_machine *machine;
-    fno_form trial;
+    fno_form form;
     fno_line_shape now, best;
     double cost;
 } search;
 
-static bool is_split(const search *s) { return s->trial == FNO_SPLIT || s->trial == FNO_SPLIT_IN_TWO; }
+static bool is_split(const search *s) { return s->form == FNO_SPLIT || s->form == FNO_SPLIT_IN_TWO; }
 
 /* Resident blocks per multiprocessor with `shared` bytes each. */
 static int64_t fitting(const search *s, size_t shared) {
@@ -124,8 +124,8 @@ static void consider(search *s, double waste, int by_registers) {
     now->held = now->whole = 0;
     if (is_split(s)) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_line_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->trial == FNO_SPLIT_IN_TWO ? 2 : 1)) return;
-    if (s->pass->product && s->trial == FNO_BY_GROUPS) {
+    if (blocks < (s->form == FNO_SPLIT_IN_TWO ? 2 : 1)) return;
+    if (s->pass->product && s->form == FNO_BY_GROUPS) {
         now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_line_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
     }
@@ -183,9 +183,9 @@ static void consider_lines(search *s) {
         }
 }
 
-bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
+bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
                         fno_line_shape *shape, char *reason, size_t size) {
-    search s = {.pass = pass, .numbers = numbers, .machine = machine, .trial = trial, .cost = INFINITY};
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .form = form, .cost = INFINITY};
     stn_shared_fft *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "the length of an axis has a prime factor other than 2, 3, 5 and 7, or is too large");
@@ -193,10 +193,10 @@ bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form tria
     }
     if (!pass->product) shorten_first_radix(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    const int least = trial == FNO_SPLIT          ? 512
-                      : trial == FNO_SPLIT_IN_TWO ? 256
-                                                  : 128,
-              most = trial == FNO_SPLIT_IN_TWO ? 256 : 512;
+    const int least = form == FNO_SPLIT          ? 512
+                      : form == FNO_SPLIT_IN_TWO ? 256
+                                                 : 128,
+              most = form == FNO_SPLIT_IN_TWO ? 256 : 512;
     for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) consider_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
@@ -259,8 +259,8 @@ static double cost_of_alternating(const fno_pass *pass, const fno_line_shape *sh
     return fmax(longer, (longer + shorter) / (1 + rates.overlap * others));
 }
 
-/* Seconds if some warps transform while others multiply: one iteration more than there are
- * items. */
+/* Seconds if some warps transform while others multiply. A block takes two iterations more than it
+ * has items; both together count as one, since they do only a part of the work. */
 static double cost_of_split(const fno_line_shape *shape, double blocks, double each, const pass_work *work,
                             const stn_machine *machine) {
     const double waves = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(waves) / waves;

@@ -63,7 +63,7 @@ typedef struct fno_line_shape {
 typedef enum fno_form { FNO_BY_GROUPS, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
 
 /* Finds a shape; false, with the reason, if no block can hold what the pass needs. */
-bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,
+bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
                         fno_line_shape *shape, char *reason, size_t size);
 size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape);
 /* Blocks of the launch, and the items that each processes. */

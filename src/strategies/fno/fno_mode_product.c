@@ -132,13 +132,13 @@ static bool fits(fno_mode_product_shape *shape, fno_numbers numbers, const stn_m
 
 void fno_mode_product_shape_for(const fno_mode_product *product, fno_numbers numbers, const stn_machine *machine,
                                 fno_mode_product_shape *shape) {
-    const bool side = product->right_mode == 1 || product->out_mode == 1;
+    const bool contiguous_modes = product->right_mode == 1 || product->out_mode == 1;
     double best = INFINITY;
     *shape = (fno_mode_product_shape){.together = 1, .warps = {2, 2}, .tiles = {1, 1}, .blocks = 1};
     for (int way = 0; way < 3 * 16 * 4; way++) {
         fno_mode_product_shape now = {.together = 1 << way % 3, .warps = {1 << way / 3 % 4, 1 << way / 12 % 4}};
         now.tiles[0] = 1 + way / 48 % 2, now.tiles[1] = 1 + way / 96 % 2;
-        if ((now.together > 1 && !side) || !fits(&now, numbers, machine)) continue;
+        if ((now.together > 1 && !contiguous_modes) || !fits(&now, numbers, machine)) continue;
         stn_estimate unused = {0};
         const double cost = fno_mode_product_cost(product, numbers, &now, machine, &unused);
         if (cost < best) best = cost, *shape = now;

@@ -1,5 +1,6 @@
-/* Launches of fno_line and fno_split (kernel_templates/fno/): lines along one axis are transformed,
- * mixed and transformed back, or a part of that. Their parameters and arguments. */
+/* Launches of fno_line and fno_split (kernel_templates/fno/), with parameters and arguments: a
+ * transform of lines along one axis, the mixing of channels, the inverse transform, or some of
+ * these. */
 #ifndef STN_STRATEGIES_FNO_FNO_PASS_H
 #define STN_STRATEGIES_FNO_FNO_PASS_H
 #include "context/kernel.h"
@@ -15,8 +16,8 @@ stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_n
 stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                            const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,
                            void *stream, stn_error *error);
-/* For other kernels that run the same pass: its parameters, and a launch with its arguments. each:
- * as fno_line_blocks sets it, else 1. */
+/* For other kernels that run the same pass: its parameters, and a launch with its arguments.
+ * each: items of a block, as fno_line_blocks sets it; 1 for these kernels. */
 void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params);
 typedef struct fno_blocks {
     int64_t count, each;

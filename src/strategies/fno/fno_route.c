@@ -36,16 +36,16 @@ static fno_pass along(const builder *b, int axis) {
 /* Strides of points and modes of c channels along an axis that is not the first. */
 static void outer_sides(const builder *b, int axis, int64_t c, fno_pass *pass, fno_side *points, fno_side *modes) {
     const stn_layer *l = b->layer;
-    const int64_t slow = axis == 2 ? c : l->modes[2] * c; /* items, in unchanged order */
+    const int64_t inner = axis == 2 ? c : l->modes[2] * c; /* items of a grid */
     const int64_t lines = axis == 2 ? l->n[0] * l->n[1] : l->n[0], n = l->n[axis];
-    pass->items = l->batch * slow, pass->inner = slow;
+    pass->items = l->batch * inner, pass->inner = inner;
     pass->channels = pass->outputs = lines;
-    *points = (fno_side){slow * lines * n, lines * n, n};
-    *modes = (fno_side){l->modes[axis] * slow * lines, lines, slow * lines};
+    *points = (fno_side){inner * lines * n, lines * n, n};
+    *modes = (fno_side){l->modes[axis] * inner * lines, lines, inner * lines};
 }
 
-/* The strides of points of c channels along the first axis, where channels are the lines of an
- * item. */
+/* The strides of points of c channels along the first axis. An item has c lines, one for each
+ * channel, and there is an item for each mode of the other axes. */
 static fno_side first_points(const builder *b, int64_t c) {
     const int64_t n = b->layer->n[b->first_axis];
     return (fno_side){b->others * c * n, c * n, n};
@@ -55,7 +55,7 @@ static fno_side first_modes(const builder *b, int64_t c) {
     return (fno_side){c, batch * c, b->others * batch * c};
 }
 
-/* complex numbers, points along the first axis */
+/* Number of the points along the first axis, as complex numbers. */
 static int64_t first_points_count(const builder *b, int64_t c) {
     return b->layer->batch * b->others * c * b->layer->n[b->first_axis];
 }
@@ -170,8 +170,8 @@ static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, i
     stage->sum = (fno_sum){.stride = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
 }
 
-/* The gradient of the bias, the sum of y's gradient over items and points: frequency 0 of its
- * spectrum, which is always retained, is the sum over points; then a sum over items. */
+/* The gradient of the bias is the sum of y's gradient over points and batch. The sum over points is
+ * frequency 0 of the spectrum, which is always retained; this stage sums it over the batch. */
 static void bias_gradient(builder *b, fno_place spectrum) {
     const stn_layer *l = b->layer;
     const int64_t zero = (-l->lowest[0] * l->modes[1] - l->lowest[1]) * l->modes[2] - l->lowest[2],

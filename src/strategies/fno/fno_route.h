@@ -4,6 +4,7 @@
  *     rank 3    x [b][c][n0 n1 n2] -> axis 2 -> [b][k2][c][n0 n1] -> axis 1 -> [b][k1 k2][c][n0]
  *               -> axis 0, the product, and back
  *
+ * b: batch item, c: channel, n: points of an axis, k: retained modes of an axis.
  * The first axis is the one that may be fused with the product; if it is not, modes are stored as
  * [k][b][c]. */
 #ifndef STN_STRATEGIES_FNO_FNO_ROUTE_H

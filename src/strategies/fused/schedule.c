@@ -19,8 +19,9 @@ static void note_reach(int reach[3][2], const int offset[3]) {
     }
 }
 
-/* A read past a side that does not wrap is folded back, perhaps to the opposite side of its point,
- * at most as far away: so both reaches become the larger of the two. */
+/* A read past a side that does not wrap is folded back. The point that is then read may lie on the
+ * other side of the assigned point, but no further away, so both reaches become the larger of the
+ * two. */
 static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
     int(*const reach)[2] = r->reach[e][array];
     for (int axis = 0; axis < 3; axis++) {

@@ -141,8 +141,8 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     return text <= MOST_INSTRUCTIONS;
 }
 
-/* Fills bytes, flops and seconds. A warp waits for one cycle after each instruction, or for two in
- * f64, in which other resident warps issue theirs (measured on an H200). */
+/* Fills bytes, flops and seconds. After each instruction a warp waits for one cycle, or for two in
+ * f64; meanwhile other resident warps issue their instructions (measured on an H200). */
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const fused_shape shape = shape_of(candidate);

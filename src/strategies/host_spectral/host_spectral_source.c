@@ -37,7 +37,7 @@ static double boundary_terms(const grid_view *v, const int64_t index[3]) {
     return sum;
 }
 
-/* Can a tap at this index reach past a fixed or constant side of the axis? */
+/* Whether a tap of a point at this index may reach past a fixed or constant side of the axis. */
 static bool is_near_odd_side(const grid_batch *w, int axis, int64_t i) {
     const stn_task *task = w->task;
     for (int side = 0; side < 2; side++) {

@@ -7,9 +7,11 @@
  * and its candidates to their table. */
 #include "strategies/lowrank/lowrank.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "strategies/common/dispatch.h"
+#include "strategies/lowrank/lowrank_types.h"
 #include "strategies/table.h"
 
 static const stn_strategy *fused(const stn_task *task) { return task->rank == 3 ? &lowrank_volume : &lowrank_plane; }
@@ -28,11 +30,21 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
         why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
+    if (!why && !reason_size) return true; /* `candidates` searches again */
     if (!why)
         return lowrank_axes.applies(task, machine, reason, reason_size) ||
                fused(task)->applies(task, machine, reason, reason_size);
     snprintf(reason, reason_size, "%s", why);
     return false;
+}
+
+/* A launch makes at most LOWRANK_MOST_FUSED steps, and at least reads and writes the grid. PART is
+ * below all factors of the cost models. */
+#define PART 0.9
+static double least_seconds(const stn_task *task, const stn_machine *machine) {
+    const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
+    const double launch = 2 * grid / machine->copy_bandwidth + machine->launch_seconds;
+    return PART * ceil((double)task->steps / LOWRANK_MOST_FUSED) * launch;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -43,4 +55,4 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 STN_DISPATCH(of)
 
 const stn_strategy stn_strategy_lowrank = {
-    .name = "lowrank", .applies = applies, .candidates = candidates, STN_DISPATCHED};
+    .name = "lowrank", .applies = applies, .candidates = candidates, .least_seconds = least_seconds, STN_DISPATCHED};

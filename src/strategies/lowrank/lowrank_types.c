@@ -13,7 +13,7 @@
 #define TF32_ERROR 5e-4
 #define F16_ERROR 1e-3
 #define WEIGHT_ERROR 0x1p-11 /* error of one launch with 11-bit weights */
-#define FEW_POINTS 64
+#define FEW_POINTS 64        /* on fewer points results may cancel by chance */
 /* Error of one launch with 11-bit elements that all have the same error. */
 #define ELEMENT_ERROR 0x1p-12
 
@@ -29,9 +29,10 @@ static double smoothing(const stn_task *task) {
     return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
 }
 
-/* The result has the relative error of its 11-bit elements unless it is much smaller than they are.
- * Weights that cancel damp smooth data more than rounding errors. Few points may cancel by chance,
- * and for these more products take little time. */
+/* Whether f32 needs three products. With 11-bit elements, the result has their relative error,
+ * unless the result is much smaller than the elements. It may be: weights that cancel damp smooth
+ * data more than rounding errors, and few points may cancel by chance. For few points three
+ * products take little time. */
 static bool needs_full_precision(const stn_task *task) {
     return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS;
 }
@@ -40,7 +41,7 @@ int lowrank_products(const stn_task *task, int launches) {
     const double all = (double)launches * (double)task->snapshots;
     if (task->dtype == STN_F64) return 1;
     if (task->dtype == STN_F32 && needs_full_precision(task)) return 3;
-    /* Factors of every weight, and roundings of an element in one launch. */
+    /* Each weight has this many factors, and an element is rounded this often in one launch. */
     int factors = task->rank > 1 ? 2 : 1;
     bool coarse = all * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
@@ -107,8 +108,8 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
 /* Each launch smooths the rounding errors of the previous ones, so they hardly grow. With taps that
  * do not smooth, or on few points, they grow like the root of the number of launches. */
 static double accumulated_error(const stn_task *task, double launches) {
-    const double left = smoothing(task);
-    return sqrt(stn_rounding_accumulated(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
+    const double ratio = smoothing(task);
+    return sqrt(stn_rounding_accumulated(task, launches, ratio < 1 ? 1 + log2(launches) : ratio * ratio * launches));
 }
 
 /* Rounding errors of 11-bit elements are random. The figures for f32 are fitted to long runs. */
@@ -123,7 +124,7 @@ double lowrank_error(const stn_task *task, int products, double launches, double
      * measured on an H200. */
     if (products == 3 && task->ntaps == 1) systematic = 0x1p-23;
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : systematic;
-    if (task->dtype == STN_F16) /* cancellation is in `left` and in what the callers add */
+    if (task->dtype == STN_F16) /* accumulated_error and the callers account for cancellation */
         return hypot(weights * launches * growth,
                      1.2 * stn_error_rounding(STN_F16) * accumulated_error(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;

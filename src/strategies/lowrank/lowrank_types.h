@@ -7,15 +7,16 @@
 #include "launch/machine.h"
 #include "problem/task.h"
 
-/* A decomposition of the power of a task's taps, kept in the context's cache because chunks of
- * other lengths need it again. `numbers` and the taps are all that the result depends on. The
- * lookup returns false where nothing is kept. */
+/* lowrank_store keeps a decomposition of the power of a task's taps in the context's cache, because
+ * chunks of other lengths need it again. lowrank_lookup finds it, or returns false. A decomposition
+ * depends on `numbers` and the taps alone. */
 #define LOWRANK_KEY_NUMBERS 4
 bool lowrank_lookup(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
                     void *result, size_t size);
 void lowrank_store(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
                    const void *result, size_t size);
 
+#define LOWRANK_MOST_FUSED 96 /* steps of a launch; in 3D fewer */
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 
@@ -41,14 +42,14 @@ int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once
  * preserved, because an error of the sum is the same in every launch and accumulates. Only the
  * first half and the middle of an `even` vector are stored. */
 void lowrank_round(int bits, double factor, double *vector, int count, bool even);
-/* Packs `count` weights for a kernel, in at most (count + 1) * 8 bytes. If `scaled`, the weights
- * from `first` on are divided by a power of two, because half precision has few small numbers, and
- * this power precedes all weights. */
+/* Packs `count` weights for a kernel, in at most (count + 1) * 8 bytes. In f16 the weights from
+ * `first` on are divided by a power of two, because half precision has few small numbers. If
+ * `scaled`, this power, 1 in other types, precedes all weights; f16 requires that. */
 void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to);
 /* Predicted relative L2 error of all launches. `growth`: amplification of rounding errors, the
  * total magnitude of the products of weights over that of the taps. `systematic`: for f32 by three
  * products, the systematic truncation error of one launch. */
-#define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* with middles (device/band.cuh) */
+#define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* if middle values are subtracted (device/band.cuh) */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic);
 /* The error that rounding the first of two products to f16 adds, amplified by `inner`
  * (lowrank_terms_inner). It is random, and on few points it may be large by chance. */

@@ -5,8 +5,9 @@
 #include "strategies/modes/linear.h"
 
 /* The addresses of the complex numbers to which matrices are applied. Number i of the state of grid
- * g lies at from + 2 * ((i * grids + g) * grid + row[r] + first); the members count complex
- * numbers, frequencies follow each other, and `rows` rows share the matrices. */
+ * g at the first frequency lies at from + 2 * ((i * grids + g) * grid + row[r] + first), and those
+ * at the next frequencies follow. grid, row and first count complex numbers. The matrices are the
+ * same for all `rows` rows. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;

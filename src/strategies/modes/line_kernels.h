@@ -41,6 +41,6 @@ size_t modes_line_shared(const modes_lines *made, const modes_linear *linear, in
 /* Makes the tables, and the kernel of each pass whose line is set. */
 stn_status modes_line_kernels_make(stn_plan *plan, const modes_linear *linear, const modes_line_kernels *kernels,
                                    modes_lines *made, stn_error *error);
-stn_status modes_line_no_room(stn_error *error); /* Fails. */
+stn_status modes_line_no_room(stn_error *error); /* reports that a block cannot hold its lines */
 void modes_lines_clear(const stn_plan *plan, modes_lines *made);
 #endif

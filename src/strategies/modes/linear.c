@@ -301,7 +301,7 @@ static double generic(int i) { return 0.5 + fmod(0.6180339887498949 * (i + 1), 1
 
 static void evaluate(const modes_linear *l, const double *numbers, bool is_generic, double *constants) {
     const stn_system *system = l->task->system;
-    constants[0] = 0; /* the value of operands that a node does not have */
+    constants[0] = 0; /* node 0 reads this: the operands that a node does not have are numbered 0 */
     for (int i = 0; i < system->nnodes; i++) {
         const stn_system_node *node = &system->nodes[i];
         const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "context/kernel.h"
 
-enum { ROWS = 2 }; /* of a block along x */
+enum { ROWS = 2 }; /* rows that a block transforms along x */
 
 /* Mirrors the struct of modes_lines.cu; the values follow. */
 typedef struct lines_arguments {
@@ -28,15 +28,16 @@ static int64_t points_of(const modes_linear *l, int pass) {
 }
 
 /* In f32, columns along y of up to 512 points are transformed in two stages, the second one of
- * radix 32: 4% of a run on 512^3 points. */
+ * radix 32. This takes 4% off a run on 512^3 points. */
 static bool has_two_stages(const modes_linear *l, int pass) {
     const int64_t points = points_of(l, pass), first = points / 32;
     return (pass == MODES_ALONG_Y || pass == MODES_BACK_Y) && !modes_is_f64(l) && points % 32 == 0 && first > 8 &&
            first <= 16 && first != 11 && first != 13;
 }
 
-/* The number of lines of a block, so that two blocks fit a multiprocessor; 0: no number does. The
- * lines of MODES_POWER are columns of each number of the state, and their mirror images. */
+/* The number of lines of a block, so that two blocks fit a multiprocessor; 0: not even the smallest
+ * number fits. A block of MODES_POWER has 2 * MODES_NUMBERS lines for each of its columns: one for
+ * each number of the state at the column, and one for each at the column's mirror image. */
 static int lines_of(const modes_linear *l, const stn_machine *machine, int pass) {
     const size_t room = machine->shared_per_multiprocessor / 2 - 1024 - MODES_TERM_BYTES;
     const int columns = (int)(MODES_COLUMN_BYTES / modes_complex_bytes(l)),

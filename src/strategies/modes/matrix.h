@@ -99,7 +99,7 @@ INLINE NAME(pair) NAME(form_of)(const modes_operation *o, const NAME(pair) * a, 
     }
 }
 
-/* Level l is the sum of (-1)^j (l over j) times the difference of order j. */
+/* Level l is the sum over j of (-1)^j (l choose j) times the difference of order j. */
 INLINE void NAME(level_factors)(const modes_linear *l, const modes_operation *o, NAME(pair) * to) {
     const NAME(vector) zero = {0};
     double binomial = 1;

@@ -54,7 +54,8 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 
 /* Fitted to the CPU time of 24 runs on two cores with AVX-512. */
 static const struct {
-    /* Operations of a matrix product, per multiplication, and of an entry of the step's matrix. */
+    /* product: operations for each multiplication of a matrix product in f64. form: operations to
+     * evaluate one modes_operation for one column of the step's matrix. */
     double product, form;
     /* Fractions of the host's assumed flops that powers and transforms reach. */
     double arithmetic, transform;

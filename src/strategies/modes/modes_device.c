@@ -158,10 +158,10 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and passes along lines in
- * 3D and in 2D (H200, 1000 steps of a wave on 512^3 points in f32, and on 2048^2 to 8192^2
- * points), and of the rate of float64 that powers reach with matrices in registers and in local
- * memory (assumed). */
+/* Fractions of the copy bandwidth: moving of modes_grid and modes_power; lines and plane of passes
+ * along lines in 3D and in 2D (H200, 1000 steps of a wave on 512^3 points in f32, and on 2048^2 to
+ * 8192^2 points). Fractions of the rate of float64 that powers reach, which are assumed: arithmetic
+ * with matrices in registers, local with matrices in local memory. */
 static const struct { double moving, lines, plane, arithmetic, local; } rates = {0.76, 0.71, 0.45, 0.4, 0.05};
 
 /* Seconds of a pass of modes_power over spectra of `spectra` bytes. */
@@ -180,8 +180,8 @@ static double error_of(const stn_system_task *task, double points) {
     return hypot(transformed, others);
 }
 
-/* Passes along lines. modes_power computes powers only where matrices differ, these passes at half
- * of all frequencies in 3D, and at a quarter in 2D. */
+/* Passes along lines. modes_power computes one power for all frequencies with the same matrix;
+ * these passes compute a power at half of all frequencies in 3D, and at a quarter of them in 2D. */
 static void estimate_lines(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
     const bool plane = is_plane(l);
     const double spectra = (double)lines_bytes(l), passes = plane ? 3 : MODES_LINES_PASSES;

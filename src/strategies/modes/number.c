@@ -29,7 +29,8 @@ static modes_pair cos_sin(modes_wide angle) {
     return sum;
 }
 
-/* Uses the angle to the nearest multiple of pi/2, which is exact in k and n. */
+/* Uses the angle to the nearest multiple of pi/2. It is 2 pi / 4n times an integer, which is
+ * computed without error. */
 static modes_pair root(int64_t k, int64_t n) {
     const int64_t quarters = (8 * k + n) / (2 * n);
     const modes_wide part = modes_times(modes_wide_of((double)(4 * k - quarters * n)), modes_reciprocal(4 * (double)n));

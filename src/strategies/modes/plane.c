@@ -91,7 +91,8 @@ static bool make_line(const modes_linear *l, const stn_machine *machine, int pas
     const bool is_power = pass == MODES_POWER;
     const int shares = shares_of(l, pass);
     stn_shared_fft *line = &made->line[pass];
-    /* Each thread of long rows loads eight points at a time, or sixteen. */
+    /* A divisor of the first radix. In a cluster: 2 * shares, so that each block has an even number
+     * of results. For long rows: 8, so that a thread loads eight or sixteen points at a time. */
     const int first = shares > 1 ? 2 * shares : !is_power && points_of(l, pass) % 64 == 0 ? 8 : 0;
     const stn_shared_fft_needs needs = {.wide = modes_is_f64(l),
                                         .last = !is_power                                        ? 8

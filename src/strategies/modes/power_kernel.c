@@ -20,13 +20,13 @@ enum {
     ROWS_A_THREAD = 8, /* rows for which a thread uses the same cosines and sines */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
-    MOST_NUMBERS = 400, /* numbers_of */
+    MOST_NUMBERS = 400, /* the most that numbers_of may return */
     MOST_NODES = 1024,
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
-    /* The last squarings are in float64. Each squaring at most quadruples an earlier rounding
-     * error: for f64 to 16 roundings; for other types the error stays below 4^12 roundings of
-     * float64, 2e-9. */
+    /* The number of the last squarings, which are in float64. Each squaring at most quadruples an
+     * earlier rounding error. So the error is at most 16 roundings of float64 for f64 data, and at
+     * most 4^12 roundings, 2e-9, for other types. */
     SQUARINGS_IN_F64 = 2,
     SQUARINGS_IN_F64_NARROW = 12
 };
@@ -54,8 +54,8 @@ typedef struct slot {
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-/* How kernels sum a symbol along lines of frequencies: 0 as a real number, 1 as an imaginary one,
- * from cosines; 2 and 3 likewise from sines; 4 as a complex one. */
+/* How kernels sum a symbol along lines of frequencies: as a real (0) or imaginary (1) sum of
+ * cosines, as a real (2) or imaginary (3) sum of sines, or as a complex sum (4). */
 static int kind_of(const stn_system_stencil *taps, int axis) {
     const modes_parity along = modes_stencil_parity(taps, axis), all = modes_stencil_parity(taps, 3);
     if (along == MODES_NEITHER || all == MODES_NEITHER) return 4;
@@ -95,6 +95,7 @@ static int list_taps(const modes_linear *l, int axis, const slot *slot, device_t
     for (size_t k = 0; k < s->ntaps; k++) {
         const stn_tap *tap = &s->taps[k];
         if ((int)tap->offset[axis] != slot->offset) continue;
+        /* kind 2: an imaginary term i t times i sin(x theta) is -t sin(x theta) */
         const double merged = kind < 4 && slot->offset > 0 ? 2 : 1, sign = kind == 2 ? -1 : 1;
         if (to)
             to[count] = (device_tap){sign * merged * modes_rounded(l, tap->weight),
@@ -131,7 +132,7 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
     return s;
 }
 
-/* Multiplications of a matrix product. */
+/* The number of multiplications of a matrix product. */
 static int products_of(const modes_linear *l) {
     const int n = size_of(l);
     return n * n * n * (l->real ? 1 : 4);
@@ -194,7 +195,8 @@ double modes_power_flops(const modes_linear *l) {
     const double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const bool narrow = l->task->dtype != STN_F64;
     const double exact = fmax(0, bits - (narrow ? by_trace(l) ? SQUARINGS_IN_F64_NARROW : 64 : SQUARINGS_IN_F64));
-    /* Operations of squarings in 106 bits and in float64, and of products, for half of the bits. */
+    /* 1.5: a squaring for each bit, and a product with the matrix for half of the bits. A
+     * multiplication takes 13 operations in 106 bits, and 2 in float64. */
     double power = 1.5 * products_of(l) * (13 * exact + 2 * (bits - exact));
     if (by_trace(l)) power = (l->determinant_one ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
     /* `wide` is the operations of a symbol's term and of a factor. */

@@ -48,7 +48,7 @@ typedef struct modes_power_pass {
     bool keeps;          /* the result is stored to the spectrum too */
     bool levels;         /* `to` gets levels, not their differences */
     uint64_t steps;
-    double scale; /* of the result; the constants that steps add are at this scale too */
+    double scale; /* factor of the result, except for the constants that steps add */
 } modes_power_pass;
 
 /* False, with the reason in one phrase, where the kernel cannot serve the system. */

@@ -17,9 +17,9 @@
 #define RUN 64
 #define FRAGMENT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
 
-/* Factors of segments, shortest first. With two factors a warp holds a whole segment; the longest
- * segment fills shared memory. With these gaps the access of half a warp to neighbouring points
- * takes 2 cycles; with a gap of 2 it takes 3 (counted by tests/emulator). */
+/* Lengths, warps and gaps of segments, shortest first. With two factors a warp holds a whole
+ * segment; the longest segment fills shared memory. With these gaps the access of half a warp to
+ * neighbouring points takes 2 cycles; with a gap of 2 it takes 3 (counted by tests/emulator). */
 static const segment_factors segments_of[SEGMENT_PRIME_FACTORS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
 /* 2D tiles are whole fragments along y and x; wider ones would need too many registers, because a
@@ -85,6 +85,7 @@ stn_unit segment_dense_unit(stn_dtype dtype, int fragment) {
     return dtype == STN_F16 && fragment ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
 }
 
+/* Rounding error of the transforms of a launch, as a multiple of the type's rounding error. */
 #define ROUNDINGS_F64 14
 /* For f32, and for f16 unless it takes one product of halves: values of 22 bits. 5e-7 is measured
  * (emulator), and 1e-6 is allowed for one step. */

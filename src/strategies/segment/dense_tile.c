@@ -25,7 +25,7 @@ typedef struct tile_header {
     const void *operands, *symbol;
     int64_t n[3], in_far[3], out_far[3];
     uint32_t tiles[3], all;
-    int32_t lead[3], useful[3], before[3], rest;
+    int32_t lead[3], useful[3], before[3], padding;
     stn_divisor by_tiles[3];
 } tile_header;
 

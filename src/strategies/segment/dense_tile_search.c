@@ -47,9 +47,9 @@ int64_t segment_dense_tile_count(const stn_task *task, const segment_dense_tile 
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* Threads per multiprocessor, from the registers needed: 16 rows of few columns have at most 168
- * registers in f64, more columns all 255; 3D tiles have 128, so that one of two blocks loads while
- * the other multiplies. */
+/* Threads per multiprocessor, from the registers of a thread. 3D tiles have 128, so that one of two
+ * blocks loads while the other multiplies. 2D tiles in f64 have 168 if matrices are real and there
+ * are at most 32 columns, otherwise 255; in other types 128 and 168. */
 static int most_threads(const stn_task *task, const segment_dense_tile *tile) {
     const segment_factors *f = segment_dense_tile_factors(tile->number);
     if (f->n[2] > 1) return 512;
@@ -340,6 +340,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
         if (tile.fused == last) continue;
         /* The fewest launches of this number of steps. */
         last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
+        if (segment_exceeds_time_limit(task, machine, tile.launches)) break;
         if (segment_overflows(task, largest, (uint64_t)tile.fused)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_LEAST_REACH * spread * sqrt(tile.fused) > LONGEST) continue;

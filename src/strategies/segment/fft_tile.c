@@ -25,7 +25,7 @@ typedef struct tile_header {
     const void *row_twiddles, *column_twiddles, *half_angles, *symbol;
     int64_t ny, nx, in_far[3], out_far[3];
     uint32_t tiles_x, tiles_y, planes;
-    int32_t lead_y, lead_x, useful_y, useful_x, rest;
+    int32_t lead_y, lead_x, useful_y, useful_x, padding;
 } tile_header;
 
 /* ---- size ------------------------------------------------------------------------------------ */

@@ -86,9 +86,9 @@ typedef struct tile_costs {
     double chain[PHASES]; /* Cycles of a round of the block's threads. */
     /* Cycles of a lone block, without these rounds; of the multiprocessor's units. */
     double alone, units;
-    double clusters, each;  /* Blocks or clusters that run side by side, and their tiles. */
+    double clusters, each;  /* Multiprocessors, or groups that share a tile; tiles of each. */
     double at_sides, flops; /* Part of the tiles at sides; operations of a launch. */
-    double move;            /* Bytes. */
+    double move;            /* Bytes read and written by a launch. */
 } tile_costs;
 
 static void costs_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape, tile_costs *c) {
@@ -116,7 +116,9 @@ static void costs_of(const stn_task *task, const stn_machine *machine, const seg
         const double away = (double)(shares - 1) / (double)shares * (double)segment_fft_tile_shared(task->dtype, shape);
         c->alone += 2 * (CLUSTER_BARRIER * (double)(shares - 1) + away / EXCHANGE), c->units += 2 * away / EXCHANGE;
     }
-    c->units = hypot(c->units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
+    const double moves = MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth;
+    /* Here and below: hypot would take much of the time of a search. */
+    c->units = sqrt(c->units * c->units + moves * moves);
     c->clusters = fmax(1, floor((double)machine->multiprocessors / (double)shares)), c->each = tiles / c->clusters;
     c->at_sides = part_at_sides(task, shape);
     c->flops = 2 * operations * tiles;
@@ -131,7 +133,6 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
     for (int i = 0; i < PHASES; i++) alone += (double)stn_div_up(c->count[i], threads) * c->chain[i];
-    /* hypot would take half of the time of a search. */
     const double units2 = c->units * c->units, each = alone / blocks;
     const double full = sqrt(each * each + units2), last = rest > 0 ? sqrt(alone * alone + rest * rest * units2) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;

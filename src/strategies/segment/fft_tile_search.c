@@ -16,7 +16,8 @@
 #define MOST_FITS 2
 /* With more taps the search for the reach is slow: only a few launches are tried. */
 #define MANY_TAPS 64
-#define MOST_REACH 144 /* Reach at which the longest tile of one block has the fewest outputs. */
+/* Largest reach. It leaves the longest tile of one block 1 / LEAST_USEFUL of its points. */
+#define MOST_REACH 144
 #define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 
 /* Tile sides in units of 16 points. Rows have 8 times as many complex points; columns have two
@@ -88,7 +89,7 @@ typedef struct search {
     segment_axis axes[2];
     bool same_reach; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
-    bool single;    /* Only whether there is any tile is asked. */
+    bool single;    /* The caller asks only whether there is any tile. */
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 
@@ -112,17 +113,18 @@ typedef struct launches_of {
     double faces;
 } launches_of;
 
-/* Adds a tile of y and x units of 16 points; false: it does not serve such launches. */
-static bool add_tile(const search *s, const launches_of *l, int y, int x, int in) {
+/* Adds a tile of y and x units of 16 points, held by a cluster of this many blocks (0: by one
+ * block). Returns false if it does not serve such launches. */
+static bool add_tile(const search *s, const launches_of *l, int y, int x, int cluster) {
     const int first[2] = {y, x};
     segment_shape shape = l->shape;
-    shape.shares = in;
+    shape.shares = cluster;
     for (int i = 0; i < 2; i++)
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
     /* A tile that holds the whole plane needs only one launch. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!can_run(s->task, s->machine, &shape)) return false;
-    segment_fft_tiles_found *to = &s->lists[in > 0];
+    segment_fft_tiles_found *to = &s->lists[cluster > 0];
     double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
     if (to->found && s->machine->time_limit > 0) most = fmin(most, nextafter(s->machine->time_limit, INFINITY));
     const double seconds = segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape);
@@ -168,7 +170,7 @@ static bool add_launches(search *s, int64_t launches) {
     return add_tiles(s, &l);
 }
 
-/* Numbers of launches that are tried. */
+/* Numbers of launches that are tried. FIRST_OF_FEW: the index of the first one if few are tried. */
 static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
 enum { FIRST_OF_FEW = 4 };
 
@@ -179,6 +181,7 @@ static bool add_many(search *s, int enough) {
     int fits = 0;
     double launches = fmax(numbers[0], ceil(steps / (most * most)));
     for (int i = 0; i < MOST_LOOKS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
+        if (segment_exceeds_time_limit(s->task, s->machine, launches)) break;
         fits += add_launches(s, (int64_t)launches);
         launches += floor(launches / 3) + 1;
     }
@@ -198,6 +201,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
     for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
         const int64_t launches = numbers[i];
         if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
+        if (segment_exceeds_time_limit(task, machine, (double)launches)) continue;
         if (!add_launches(&s, launches)) break;
         any = true;
         if (single) break;

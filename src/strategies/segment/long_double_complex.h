@@ -22,7 +22,7 @@ static inline cplx power(cplx base, uint64_t exponent) {
     return result;
 }
 
-/* exp(2 pi i k / n) for k = 0 .. n - 1. */
+/* exp(2 pi i k / n), where 0 <= k < n. */
 static inline cplx root_of(int64_t k, int64_t n) {
     cplx root;
     stn_root(k, n, &root.re, &root.im);

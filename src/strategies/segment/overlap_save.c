@@ -1,8 +1,8 @@
 /* Passes of overlapping segments: any number of steps in one pass over memory, by overlap-save
  * convolution in shared memory with the fused taps (FlashFFTStencil). Segments overlap by the reach
- * of the fused taps, boundaries are folded in while loading, the terms of a 2D grid's fixed and
- * constant sides are convolved along them, and separable weights take one such pass per axis. See
- * kernel_templates/segment. */
+ * of the fused taps. Inputs past a side are points of the grid's extension. Separable weights take
+ * one such pass per axis. The terms that fixed and constant sides of a 2D grid add are convolved
+ * along these sides. See kernel_templates/segment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@ typedef struct segment_state {
     segment_shape shape;
     segment_axis axes[3];      /* By pass. */
     segment_kernel kernels[3]; /* By pass. */
-    int lengths;               /* Of groups of passes, as of launches in common/launches.h. */
+    int lengths;               /* Different numbers of fused steps: 1 or 2 (common/launches.h). */
     segment_table_layout layouts[2][3];
     segment_source source;
     segment_source_tables sides[2];
-    segment_fft_tile tile; /* Tiles, used instead of passes along lines. */
+    segment_fft_tile tile; /* FFT tiles, in place of passes along lines. */
     segment_fft_tile_layout tiles[2];
     stn_faces *faces;
     void *tables; /* On the device. */
@@ -107,7 +107,7 @@ static stn_status lay_out_tables(const stn_task *task, segment_state *state, boo
                     (state->shape.margins || (bool)state->shape.sources == segment_has_source(task));
         if (good) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], task, (uint64_t)state->shape.fused);
-            good = segment_fit(task, &state->axes[i], &reach, pass->first, !made || pass->middle, pass);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
         }
         if (!good)
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -248,7 +248,6 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
         if (f) stn_text_printf(text, ", by dense DFTs of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
         if (f) segment_dense_describe(task->dtype, shape->fragment, text);
         if (p->cosines) stn_text_printf(text, " as half a period");
-        if (p->middle) stn_text_printf(text, ", with a line in the middle");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (rotated) stn_text_printf(text, ", rotated to whole memory lines");

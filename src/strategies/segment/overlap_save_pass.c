@@ -16,7 +16,7 @@ typedef struct line_header {
     const void *twiddles, *symbol, *profile;
     int64_t n, in_far[3], out_far[3];
     uint32_t lines_y, lines_z, segments, all;
-    int32_t lead, useful, width, rest;
+    int32_t lead, useful, width, padding;
     stn_divisor by_segments, by_y, by_z;
 } line_header;
 
@@ -29,7 +29,7 @@ typedef struct columns_header {
     const void *twiddles, *symbol;
     int64_t n, nx, in_far[3], out_far[3];
     uint32_t others, segments, tiles, all;
-    int32_t lead, useful, width[3], rest;
+    int32_t lead, useful, width[3], padding;
     int64_t skip[3];
     stn_divisor by_plane, by_group, by_last, by_others;
     const void *profile[3];
@@ -66,7 +66,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
-    stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
     stn_params_int(&params, "SEGMENT_ROTATED", kernel->rotated);
     stn_params_int(&params, "SEGMENT_TRANSFER", pass->first == 1 ? shape->transfer : 0);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));

@@ -37,19 +37,19 @@ typedef struct face_header {
 } face_header;
 
 /* ---- boundary planes -------------------------------------------------------------------------
- * They are written by segment_source.cu: across each axis, for each grid, a plane of the low side
- * and one of the high side. The rows of a plane are numbered along the slower of the other two
- * axes. */
+ * segment_source.cu writes them: for each axis and each grid, a plane of the low side and one of
+ * the high side, normal to the axis. The rows of a plane are numbered along the slower of the other
+ * two axes. */
 
 #define WHOLE_ROWS 4 /* Pitch granularity in elements: 16 bytes of f32. */
 
 typedef struct boundary_planes {
-    int64_t rows[3], pitch[3]; /* Of a plane across axis 0, 1, 2; 0: there is none. */
+    int64_t rows[3], pitch[3]; /* Of a plane normal to axis 0, 1, 2; 0: there is none. */
     /* Offset of each axis's planes, and total, in elements, for one grid. */
     int64_t first[3], all;
 } boundary_planes;
 
-/* One axis for each along which the taps reach, in any order. */
+/* axes: the `count` axes along which the taps reach, in any order. */
 static boundary_planes planes_of(const stn_task *task, const segment_axis *axes, int count) {
     boundary_planes p = {.all = 0};
     for (int across = 0; across < 3; across++) {
@@ -65,7 +65,7 @@ static boundary_planes planes_of(const stn_task *task, const segment_axis *axes,
     return p;
 }
 
-/* The axis across the sides `which`, 0 for y and 1 for x. The list of axes has x first. */
+/* The axis normal to the y sides (which = 0) or x sides (1). The list of axes has x first. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -97,7 +97,6 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "SYMBOL_EVEN", 1);
     stn_params_int(&params, "SEGMENT_SINGLE", 0);
     stn_params_int(&params, "SEGMENT_COSINES", 0);
-    stn_params_int(&params, "SEGMENT_MIDDLE", 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));
     kernel->threads = segment_threads(shape, &line);
     kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);

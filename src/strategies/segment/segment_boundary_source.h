@@ -5,8 +5,9 @@
 #define STN_STRATEGIES_SEGMENT_SEGMENT_BOUNDARY_SOURCE_H
 #include "strategies/segment/overlap_save_pass.h"
 
-/* For launches of one number of fused steps: byte offset of each side's table, and the number of
- * points from the side that it covers. [0]: y sides. */
+/* For launches of one number of fused steps: the byte offsets of the tables side[which][low, high]
+ * and of the taps, and the depth in points to which the tables of a pair of sides extend. which: 0
+ * for y sides, 1 for x sides. */
 typedef struct segment_source_tables {
     uint64_t fused;
     size_t side[2][2], taps, end;

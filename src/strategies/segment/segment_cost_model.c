@@ -28,10 +28,9 @@ static const struct {
         {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.42}, {0, 0.35, 0.35, 0.36, 0.27}, 0.83, 0.43},
 };
 /* Relative slowdown, estimated. SLOW_LINE, SLOW_COLUMN: of pairs of segments along x, and of tiles
- * of columns, that reach past a side: each index is folded, by about five instructions. Nothing is
- * added if a line lies in the middle of its segment. SLOW_COSINES: of a whole line mirrored at both
- * ends, which takes 64 shuffles and as many multiply-adds in addition to the 1232 instructions of a
- * thread, and a table of twice the size. */
+ * of columns, that reach past a side: each index is folded, by about five instructions.
+ * SLOW_COSINES: of a whole line mirrored at both ends, which takes 64 shuffles and as many
+ * multiply-adds in addition to the 1232 instructions of a thread, and a table of twice the size. */
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
@@ -81,7 +80,7 @@ static double part_of_narrow(const stn_task *task, const segment_shape *shape, c
 /* Fraction of the peak rate. Segments form pairs: the last segment of a line may be paired with the
  * first one of the next line. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
+    const double sides = part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
     if (pass->first < 0) return dense_rates[task->dtype][shape->fragment] / (1 + SLOW_LINE * sides);
     if (pass->cosines)
@@ -102,7 +101,7 @@ static double flops_of_pair(const stn_task *task, const segment_shape *shape, co
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
-/* Whole waves of blocks, or the latency of one block. */
+/* Seconds of whole waves of blocks, but at least the latency of one block. all: without waves. */
 static double compute_seconds(const stn_task *task, const segment_pass *pass, double all, double waves) {
     if (waves < 1 && pass->first > 0 && along_x(pass))
         return fmax(all, latencies[task->dtype][size_index(pass->first)]);
@@ -164,8 +163,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
-/* Cost of the sides across axis k: convolutions of pairs of depths, in the segments of the other
- * axis. */
+/* Adds the cost of the terms of fixed and constant sides: for each side, convolutions of pairs of
+ * depths, in the segments of the pass along the side. */
 static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double launches = shape->launches;
     int odd = 0;

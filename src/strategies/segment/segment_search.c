@@ -43,7 +43,7 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
         segment_pass pass;
         double flops;
-        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], true, &pass))
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
             continue;
         if (!can_run(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
@@ -205,12 +205,6 @@ static size_t add_dense(search *s, segment_shape *best, size_t found, size_t mos
     return found;
 }
 
-/* A lower bound on the seconds of a launch, whose passes read and write each point. */
-static double least_of_launch(const search *s) {
-    const double bytes = 2 * (double)stn_task_points(s->task) * (double)stn_dtype_size(s->task->dtype);
-    return s->count * (bytes / s->machine->copy_bandwidth + s->machine->launch_seconds);
-}
-
 /* Searches passes along lines. False: none serves the task. */
 static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
                          const char **why) {
@@ -222,7 +216,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
         if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
-        if (*found && stn_exceeds_time_limit(s->machine, (double)launches * least_of_launch(s))) break;
+        if (segment_exceeds_time_limit(task, s->machine, (double)(launches * s->count))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);
     }
@@ -263,7 +257,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const char *other = NULL;
     const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
-    if (found && most == 1) return found; /* Only whether there is any shape is asked. */
+    if (found && most == 1) return found; /* The caller asks only whether there is any shape. */
     const size_t space = lines ? (size_t)stn_min((int64_t)plain, TILES_WITH_LINES) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_dense(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);

@@ -74,9 +74,9 @@ int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_
     return stn_max(stn_min(work_items, resident), stn_div_up(work_items, each));
 }
 
-/* Whether a segment is a line mirrored at both ends with half the period, transformed by
- * cosines. With sources, whole periods are needed, because the sources are convolved in the same
- * segments. */
+/* Whether a segment is a line that is mirrored at both ends, of which half a period is transformed
+ * (SEGMENT_COSINES). With sources, whole periods are needed, because the sources are convolved in
+ * the same segments. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
     return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
            axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_has_source(task);
@@ -95,17 +95,6 @@ bool segment_is_rotated(const stn_task *task, const segment_shape *shape, const 
     return !whole;
 }
 
-/* Whether a mirrored line lies in the middle of one segment: it has more than a quarter and at
- * most half of the points, and the steps reach no further than the room on both sides. 2: exactly
- * half. */
-static int is_middle(const segment_axis *axis, const stn_reach *reach, int64_t length, int first) {
-    const int64_t quarter = length / 4;
-    if (first < 4 || segment_is_single(first) || !axis->exact || axis->side[0] == STN_WRAP) return 0;
-    if (axis->n < quarter + 2 || axis->n > 2 * quarter) return 0;
-    if (reach->side[0] > quarter || reach->side[1] > quarter) return 0;
-    return axis->n == 2 * quarter ? 2 : 1;
-}
-
 /* The first output and the number of outputs of a segment, as multiples of `unit`. */
 static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, segment_pass *pass) {
     pass->lead = (int)stn_round_up(reach->side[0], unit);
@@ -114,7 +103,7 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 
 /* A segment that holds whole periods of the line's extension needs no overlap: circular convolution
  * is the result. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !segment_only_along_x(task)) return false; /* Dense DFTs. */
@@ -126,11 +115,6 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     pass->cosines = is_line_of_cosines(task, axis, first);
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
-    pass->middle = middle ? (uint8_t)is_middle(axis, reach, length, first) : 0;
-    if (pass->middle) {
-        pass->lead = (int)(length / 4), pass->useful = (int)(length / 2);
-        return true;
-    }
     if (reach->side[0] + reach->side[1] >= length) return false;
     if (axis->axis != 2) {
         place_outputs(reach, length, 1, pass);
@@ -142,4 +126,9 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
         if (finer.useful > MORE * pass->useful) *pass = finer;
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
+}
+
+bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches) {
+    const double bytes = 2 * (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
+    return stn_exceeds_time_limit(machine, launches * (bytes / machine->copy_bandwidth + machine->launch_seconds));
 }

@@ -14,14 +14,14 @@ enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4
 
 /* A pass along one axis. first > 0: segments of 256 * first points by FFTs, where `first` is the
  * radix of the first stage if it is at most 16 (above: segment_is_single). first < 0: the number of
- * a dense DFT (dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
+ * a dense DFT (dense_dft.h). For FFT tiles (fft_tile.h), `first` is the side in units of 16 points.
+ * `useful` points of a segment are outputs, from point `lead` on. */
 typedef struct segment_pass {
     uint8_t axis;
     int8_t first; /* 1: only along x. */
-    /* The segment is a whole line mirrored at both ends, transformed by half its period. */
+    /* The segment is a whole line mirrored at both ends; half its period is transformed. */
     uint8_t cosines;
-    /* A line is one segment with compile-time positions: SEGMENT_MIDDLE. */
-    uint8_t middle;
+    uint8_t unused;          /* Shapes are compared byte by byte. */
     int lead, useful, reach; /* reach: of the longest launch's steps, both sides together. */
 } segment_pass;
 
@@ -52,8 +52,8 @@ typedef struct segment_shape {
 /* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
  * of a Gaussian are at most a third as wide as the Gaussian. */
 #define SEGMENT_NEGLECTED_ERROR 3.1
-/* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
- * periods need no reach. */
+/* Whether the pass neglects small weights. It does not if its reach includes all weights, as that
+ * of few steps does, or if its segments hold whole periods. */
 static inline bool segment_neglects_weights(const stn_task *task, const segment_shape *shape,
                                             const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
@@ -66,13 +66,14 @@ static inline bool segment_overflows(const stn_task *task, double largest, uint6
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
- * segment length, or these transforms do not serve the axis. middle: a line may lie in the middle
- * of its segment. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
-                 segment_pass *pass);
+ * segment length, or these transforms do not serve the axis. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);
+/* Whether so many launches, each of which at least reads and writes every point, exceed the
+ * machine's time limit. */
+bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
 /* Seconds and operations of one launch of a pass. */
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,

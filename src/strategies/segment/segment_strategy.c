@@ -26,6 +26,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, size, "%s", why);
         return false;
     }
+    if (!size) return true; /* `candidates` searches again */
     return segment_overlap_save.applies(task, machine, reason, size) ||
            (task->rank > 1 && segment_dense_tiles.applies(task, machine, reason, size));
 }

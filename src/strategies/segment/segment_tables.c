@@ -131,7 +131,7 @@ stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps
 
 size_t segment_single_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
 
-/* a and c of times_single at frequency k of a transform of `length` complex points. */
+/* a and c of multiply_real_segment at frequency k of a transform of `length` complex points. */
 static void put_single(const cplx *root, const cplx *powers, int64_t length, int64_t k, cplx mixed[2]) {
     const cplx low = powers[k], high = powers[k + length];
     const long double half = 0.5L / (long double)length;
@@ -218,7 +218,7 @@ static stn_status fill_side(const segment_axis *a, uint64_t steps, int width, do
     return status;
 }
 
-/* Far from a side, the other side has no influence, so the line may be shortened. */
+/* The line may be shortened, because the other side has no influence within the profile. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile,
                                 stn_error *error) {
     for (int side = 0; side < 2; side++) {

@@ -28,11 +28,11 @@ stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t ste
 stn_status segment_powers_make(const segment_axis *axis, int64_t length, uint64_t steps, double *powers,
                                stn_error *error);
 /* As segment_symbol_make, for a line of 256 * first points mirrored at both ends: all a, then all c
- * of times_cosines. For symmetric taps. */
+ * of multiply_mirrored_line. For symmetric taps. */
 size_t segment_cosines_size(int first);
 stn_status segment_cosines_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
 /* The same for one segment of 256 * first points, first = 32 or 64, in the order of
- * times_single. */
+ * multiply_real_segment. */
 size_t segment_single_size(int first, bool real);
 stn_status segment_single_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
 /* The effect, after `steps` steps, of a value of 1 past a constant or at a fixed side of a line of

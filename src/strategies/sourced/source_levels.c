@@ -7,19 +7,23 @@
  * A run of T steps has as many runs of the highest level as fit, then of the lower ones.
  * Intermediate grids are packed in the workspace: two for ping-pong, and c of each level above 0.
  * For f16 they are f32, as is b: otherwise every run would be rounded to 11 bits, and the rounding
- * errors would accumulate over T steps. */
+ * errors would accumulate over T steps. A single step is computed into the output, to which b is
+ * added, and needs none of these grids. */
 #include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "plan/error_bound.h"
 #include "strategies/sourced/sourced.h"
 
 #define RADIX 8
 
-/* The task without its source, in the workspace's layout and type; zero: constant sides are 0. */
+/* The task without its source, in the workspace's layout and type, or in the caller's for a single
+ * step; zero: constant sides are 0. */
 static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
-    stn_task own = *task;
+    stn_task own = sourced_run_task(task);
+    if (task->steps == 1) return own;
     own.dtype = sourced_own_type(task);
     /* A tolerance is only used for the final rounding to the task's dtype. */
     if (own.dtype != task->dtype) own.tolerance = 0;
@@ -27,8 +31,7 @@ static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
     own.in_batch_stride = own.out_batch_stride = packed.batch;
-    own.steps = steps, own.snapshots = 1;
-    own.source = own.in_place = false, own.alignment = 16;
+    own.steps = steps, own.in_place = false, own.alignment = 16;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             own.boundary[axis][side].value = zero ? 0 : stn_task_constant_value(task, axis, side);
@@ -62,13 +65,28 @@ static bool estimate_level(const stn_task *task, const stn_machine *machine, int
     return stn_subplan_estimate(&own, machine, by_generic ? STN_GENERIC : NULL, estimate);
 }
 
+/* Grids in the workspace: two for ping-pong, c of each level above 0, and b if widened. */
+static int own_grids(const stn_task *task, int levels) {
+    return task->steps == 1 ? 0 : levels + 1 + (sourced_own_type(task) != task->dtype);
+}
+
+/* Whether the first run reads the caller's input. */
+static bool reads_input(const stn_task *task) {
+    const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
+    return task->steps == 1 || (sourced_own_type(task) == task->dtype && task->alignment >= 16 &&
+                                (task->batch == 1 || task->in_batch_stride == packed.batch) &&
+                                !memcmp(task->in_stride, packed.stride, sizeof packed.stride));
+}
+
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(sourced_own_type(task));
+    const int copies = !reads_input(task) + (levels > 1 || sourced_own_type(task) != task->dtype);
     uint64_t runs[SOURCED_LEVELS];
+    double memory = 0;
     count_runs(task->steps, levels, runs);
-    *result = (stn_estimate){.bytes = 4 * grid, .launches = 2};
-    result->seconds = 2 * sourced_add_seconds(task, machine, 2);
+    *result = (stn_estimate){.bytes = 2 * copies * grid, .launches = copies};
+    result->seconds = copies * sourced_add_seconds(task, machine, 2);
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
@@ -78,12 +96,13 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
         result->flops += times * own.flops;
         result->launches += times * (own.launches + 1);
         result->seconds += times * (own.seconds + sourced_add_seconds(task, machine, 3));
+        result->error = hypot(result->error, stn_error_accumulated(0, own.error, times));
+        memory = fmax(memory, own.memory);
     }
+    result->error = hypot(result->error, stn_error_rounding(task->dtype));
+    stn_estimate_memory(task, memory + grid * own_grids(task, levels), result);
     return true;
 }
-
-/* Grids in the workspace: two for ping-pong, c of each level above 0, and b if widened. */
-static int own_grids(const sourced_state *state) { return state->levels + 1 + state->widened; }
 
 static void place_grids(const stn_task *task, sourced_state *state) {
     const stn_dtype own = sourced_own_type(task);
@@ -99,6 +118,7 @@ static void place_grids(const stn_task *task, sourced_state *state) {
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     place_grids(task, state);
+    state->reads_input = reads_input(task);
     STN_TRY(sourced_make_kernels(plan, state, error));
     for (int level = 0; level < state->levels; level++) {
         const stn_task own = packed_task(task, sourced_level_steps(level), false);
@@ -107,25 +127,23 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
         const stn_task zero = packed_task(task, sourced_level_steps(level), true);
         STN_TRY(sourced_make_run(plan, &zero, &state->from_zero[level], error));
     }
-    plan->workspace_size += (size_t)own_grids(state) * state->grid;
+    plan->workspace_size += (size_t)own_grids(task, state->levels) * state->grid;
     return STN_OK;
 }
 
 /* ---- running */
 
-static sourced_grid source_of(const sourced_job *job, int level) {
+static stn_strided_grid source_of(const sourced_job *job, int level) {
     return level ? sourced_own_grid(job, 1 + level) : job->source;
 }
 
-/* Makes the level's steps from grid 0 to grid 1 of the workspace, and adds the level's source into
+/* Makes the level's steps from `from` to grid 1 of the workspace, and adds the level's source into
  * `to`. */
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_operation operation,
-                          sourced_grid to, stn_error *error) {
-    const sourced_grid stepped = sourced_own_grid(job, 1);
-    const stn_execution once = {.in = sourced_own_grid(job, 0).at,
-                                .out = (void *)stepped.at,
-                                .workspace = job->workspace,
-                                .stream = job->execution->stream};
+                          const void *from, stn_strided_grid to, stn_error *error) {
+    const stn_strided_grid stepped = sourced_own_grid(job, 1);
+    const stn_execution once = {
+        .in = from, .out = (void *)stepped.at, .workspace = job->workspace, .stream = job->execution->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
     return sourced_add(job, operation, stepped, source_of(job, level), to, error);
 }
@@ -136,13 +154,23 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
     const sourced_state *state = job->state;
     for (int level = 1; level < state->levels; level++) {
         stn_plan *lower = state->from_zero[level - 1] ? state->from_zero[level - 1] : state->run[level - 1];
-        const sourced_grid start = sourced_own_grid(job, 0), c = source_of(job, level - 1);
+        const stn_strided_grid start = sourced_own_grid(job, 0), c = source_of(job, level - 1);
         const bool first = level == 1 && !state->widened;
         STN_TRY(sourced_add(job, first ? SOURCED_MASK : SOURCED_COPY, c, c, start, error));
         for (int i = 1; i < RADIX; i++)
-            STN_TRY(advance(job, lower, level - 1, SOURCED_ADD, i < RADIX - 1 ? start : source_of(job, level), error));
+            STN_TRY(advance(job, lower, level - 1, SOURCED_ADD, start.at, i < RADIX - 1 ? start : source_of(job, level),
+                            error));
     }
     return STN_OK;
+}
+
+/* One step into the output, to which the source is added. */
+static stn_status execute_step(const sourced_job *job, stn_error *error) {
+    const stn_strided_grid out = stn_strided_grid_at(&job->state->out, job->execution->out);
+    stn_execution once = *job->execution;
+    once.source = NULL;
+    STN_TRY(stn_plan_run_whole(job->state->run[0], &once, error));
+    return sourced_add(job, SOURCED_LAST, out, job->source, out, error);
 }
 
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution, stn_error *error) {
@@ -150,23 +178,27 @@ stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution
     const stn_task *task = &plan->task;
     sourced_job job = {plan, state, execution, {.at = execution->source, .batch = task->source_batch_stride}, NULL};
     memcpy(job.source.stride, task->source_stride, sizeof job.source.stride);
-    job.workspace = (unsigned char *)execution->workspace + (size_t)own_grids(state) * state->grid;
+    job.workspace = (unsigned char *)execution->workspace + (size_t)own_grids(task, state->levels) * state->grid;
     uint64_t runs[SOURCED_LEVELS], left = 0;
+    if (task->steps == 1) return execute_step(&job, error);
     count_runs(task->steps, state->levels, runs);
     for (int level = 0; level < state->levels; level++) left += runs[level];
     if (state->widened) {
-        const sourced_grid widened = sourced_own_grid(&job, state->levels + 1);
+        const stn_strided_grid widened = sourced_own_grid(&job, state->levels + 1);
         STN_TRY(sourced_add(&job, SOURCED_MASK, job.source, job.source, widened, error));
         job.source = widened;
     }
     STN_TRY(make_sources(&job, error));
-    STN_TRY(sourced_add(&job, SOURCED_LOAD, sourced_grid_at(&state->in, execution->in), job.source,
-                        sourced_own_grid(&job, 0), error));
+    const stn_strided_grid own = sourced_own_grid(&job, 0), out = stn_strided_grid_at(&state->out, execution->out);
+    const void *from = state->reads_input ? execution->in : own.at;
+    if (!state->reads_input)
+        STN_TRY(
+            sourced_add(&job, SOURCED_LOAD, stn_strided_grid_at(&state->in, execution->in), job.source, own, error));
     for (int level = state->levels - 1; level >= 0; level--)
-        for (uint64_t i = 0; i < runs[level]; i++) {
+        for (uint64_t i = 0; i < runs[level]; i++, from = own.at) {
             left--;
-            STN_TRY(advance(&job, state->run[level], level, left ? SOURCED_ADD : SOURCED_LAST,
-                            left ? sourced_own_grid(&job, 0) : sourced_grid_at(&state->out, execution->out), error));
+            STN_TRY(advance(&job, state->run[level], level, left ? SOURCED_ADD : SOURCED_LAST, from, left ? own : out,
+                            error));
         }
     return STN_OK;
 }

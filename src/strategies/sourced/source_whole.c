@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "strategies/sourced/sourced.h"
 
-static stn_task run_task(const stn_task *task) {
+stn_task sourced_run_task(const stn_task *task) {
     stn_task run = *task;
     run.source = false, run.snapshots = 1;
     return run;
@@ -15,7 +15,7 @@ static stn_task run_task(const stn_task *task) {
 
 /* The task whose input is the source and whose sides are 0. */
 static stn_task sum_task(const stn_task *task) {
-    stn_task sum = run_task(task);
+    stn_task sum = sourced_run_task(task);
     sum.sum = true, sum.in_place = false;
     memcpy(sum.in_stride, task->source_stride, sizeof sum.in_stride);
     sum.in_batch_stride = task->source_batch_stride;
@@ -25,7 +25,7 @@ static stn_task sum_task(const stn_task *task) {
 }
 
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
-    const stn_task run = run_task(task), sum = sum_task(task); /* their taps are borrowed */
+    const stn_task run = sourced_run_task(task), sum = sum_task(task); /* their taps are borrowed */
     stn_estimate added;
     if (task->steps < 2 || !stn_subplan_estimate(&sum, machine, NULL, &added) ||
         !stn_subplan_estimate(&run, machine, NULL, result))
@@ -35,11 +35,12 @@ bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, st
     result->launches += added.launches;
     result->seconds += added.seconds;
     result->error = hypot(result->error, added.error);
+    stn_estimate_memory(task, fmax(result->memory, added.memory), result);
     return true;
 }
 
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error) {
-    const stn_task run = run_task(&plan->task), sum = sum_task(&plan->task);
+    const stn_task run = sourced_run_task(&plan->task), sum = sum_task(&plan->task);
     STN_TRY(sourced_make_run(plan, &run, &state->run[0], error));
     return sourced_make_run(plan, &sum, &state->sum, error);
 }

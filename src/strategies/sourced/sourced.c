@@ -26,7 +26,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = STN_NEEDS_GPU;
     else if (!task->source)
         why = "there is no source";
-    else if (!sourced_fits_launch(task) && !sourced_estimate_whole(task, machine, &unused))
+    else if (!stn_row_blocks_fit(task) && !sourced_estimate_whole(task, machine, &unused))
         why = "a source is added by more blocks than a launch can have";
     if (!why) return true;
     snprintf(reason, reason_size, "%s", why);
@@ -39,7 +39,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     stn_estimate unused;
     if (most > 0 && !task->local && sourced_estimate_whole(task, machine, &unused))
         list[count++] = (stn_candidate){{SOURCED_WHOLE}};
-    for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_fits_launch(task); levels--)
+    for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && stn_row_blocks_fit(task); levels--)
         if (sourced_level_steps(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
     return count;
 }
@@ -47,7 +47,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 /* Single steps by the generic kernel, each followed by the addition of the source. */
 static bool generic(const stn_task *task, stn_candidate *candidate) {
     *candidate = (stn_candidate){{1, 1}};
-    return sourced_fits_launch(task);
+    return stn_row_blocks_fit(task);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,

@@ -3,7 +3,7 @@
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
 #include "plan/plan.h"
-#include "strategies/common/grid_layout.h"
+#include "strategies/common/row_copy.h"
 
 struct stn_kernel;
 
@@ -24,12 +24,6 @@ typedef enum sourced_operation {
     SOURCED_OPERATIONS
 } sourced_operation;
 
-/* Mirrors the struct of sourced_add.cu. */
-typedef struct sourced_grid {
-    const void *at;
-    int64_t stride[3], batch;
-} sourced_grid;
-
 typedef struct sourced_state {
     int levels; /* number of levels, or SOURCED_WHOLE */
     /* Levels: run[i] makes 8^i steps, from_zero[i] the same for c (NULL if run[i] serves). Whole:
@@ -37,8 +31,9 @@ typedef struct sourced_state {
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
     struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;
-    bool widened; /* workspace grids have another type than the caller's */
-    size_t grid;  /* bytes of a workspace grid */
+    bool widened;     /* workspace grids have another type than the caller's */
+    bool reads_input; /* the first run reads the caller's input */
+    size_t grid;      /* bytes of a workspace grid */
 } sourced_state;
 
 /* The grids of one execution by levels. */
@@ -46,23 +41,20 @@ typedef struct sourced_job {
     const stn_plan *plan;
     const sourced_state *state;
     const stn_execution *execution;
-    sourced_grid source;
+    stn_strided_grid source;
     void *workspace; /* of the plans of runs */
 } sourced_job;
 
 /* ---- source_add.c: makes a subplan; the plan's workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
-/* Whether the blocks that add to all of the task's grids fit into one launch. */
-bool sourced_fits_launch(const stn_task *task);
 /* Seconds of a launch that reads and writes this many grids in total. */
 double sourced_add_seconds(const stn_task *task, const stn_machine *machine, int grids);
 stn_dtype sourced_own_type(const stn_task *task); /* type of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
-sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
 /* Grid `number` in the workspace. */
-sourced_grid sourced_own_grid(const sourced_job *job, int number);
-stn_status sourced_add(const sourced_job *job, sourced_operation operation, sourced_grid x, sourced_grid c,
-                       sourced_grid out, stn_error *error);
+stn_strided_grid sourced_own_grid(const sourced_job *job, int number);
+stn_status sourced_add(const sourced_job *job, sourced_operation operation, stn_strided_grid x, stn_strided_grid c,
+                       stn_strided_grid out, stn_error *error);
 
 /* ---- source_levels.c */
 uint64_t sourced_level_steps(int level);
@@ -73,7 +65,10 @@ stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_erro
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *execution, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
-/* ---- source_whole.c: false if no strategy sums the powers of these steps. */
+/* ---- source_whole.c */
+/* The task without its source; its taps are borrowed. */
+stn_task sourced_run_task(const stn_task *task);
+/* False if no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *execution, stn_error *error);

@@ -21,8 +21,8 @@ bool sparse_legal(const sparse_window *w) {
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
 }
 
-/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, for group 2r + u: r words after
- * the lane's first. */
+/* Group 2r + u of a product: lanes t = 2u and t = 2u + 1 hold its two words, each in register r,
+ * which is r words after the lane's first word. */
 int sparse_column(const sparse_window *w, int product, int group, int element) {
     int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
     int word = 8 * product + registers * (group % 2) + group / 2;

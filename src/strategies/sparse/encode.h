@@ -23,13 +23,13 @@
 #define SPARSE_OUTPUTS 16 /* outputs of a product: rows of K */
 #define SPARSE_MOST_HALVES 48
 #define SPARSE_MOST_PRODUCTS (SPARSE_MOST_HALVES / 2)
-/* Words of a product's left factor: 4 for each of 32 lanes; half a product leaves the last two
- * unused. */
+/* Words of a product's left factor: 4 for each of 32 lanes. In half a product, the last two words
+ * of each lane are not used. */
 #define SPARSE_FRAGMENT 128
 
 typedef struct sparse_window {
     stn_dtype dtype;  /* f32 (as tf32) or f16 */
-    int halves;       /* number of halves, of 8 words each */
+    int halves;       /* length of the window in units of 8 words (half a product's) */
     int first;        /* the column of output 0's lowest tap */
     int span;         /* a row has span + 1 taps */
     bool paired;      /* rows of K are ordered so that a lane ends with four adjacent outputs */
@@ -54,8 +54,8 @@ int sparse_output(const sparse_window *w, int i);
 /* Encodes one row of taps, weight[0 .. span], rounded to the type: SPARSE_FRAGMENT words for each
  * product. */
 void sparse_encode(const sparse_window *w, const float *weight, uint32_t *to);
-/* Metadata, as registers of 32 lanes. That of product k, of 16 words, is in register k / 2,
- * selector k % 2; that of half a product in the last register, selector 0. */
+/* Metadata of the sparse products, as registers of 32 lanes. A product k of 16 words takes register
+ * k / 2, with sparsity selector k % 2; half a product takes the last register, with selector 0. */
 int sparse_registers(const sparse_window *w);
 void sparse_metadata(const sparse_window *w, uint32_t *to);
 #endif

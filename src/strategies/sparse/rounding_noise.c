@@ -7,8 +7,9 @@
  *     for random data       e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f))
  *     for data with a mean  e^2 (1 + sum over 0 < i < L of  P(i f))
  *
- * The terms at the ends dominate both sums. These are means over all frequencies; a grid of few
- * points has few of them: see common/rounding_on_few_points.h. */
+ * The first and the last terms dominate the first sum, the first terms the second. These are means
+ * over all frequencies; a grid of few points has few of them: see common/rounding_on_few_points.h.
+ */
 #include "strategies/sparse/rounding_noise.h"
 
 #include <complex.h>
@@ -162,16 +163,16 @@ static chain_rounding chain_rounding_of(const sparse_spectrum *s, const sparse_t
 
 /* ---- total error */
 
-/* Points that a launch changes by less than half a rounding unit stay constant, so waves decay
- * late. Fitted to runs of random data of mean 0 by heat-1d, heat-2d, box-2d9p and box-3d27p, of 100
- * to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2. */
+/* Points that a launch changes by less than half a rounding unit stay constant, so that waves decay
+ * too slowly. Fitted to runs of random data of mean 0 by heat-1d, heat-2d, box-2d9p and box-3d27p,
+ * of 100 to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2. */
 static double freezing_error(const sparse_damping *left) {
     return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }
 
-/* The largest relative loss of a product's sum by the tensor cores' truncation. Fitted to box-2d49p
- * in 3 steps a launch, 38 products, whose other errors are known; a third where the middle rows
- * have most of the weight. */
+/* The largest relative loss of a sum for each product, by the tensor cores' truncation. Fitted to
+ * box-2d49p in 3 steps a launch (38 products), whose other errors are known. The loss is a third of
+ * this if the middle rows have most of the weight. */
 #define CUT_OFF 6e-8
 
 /* Products that are accumulated into one number. */
@@ -183,9 +184,10 @@ static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     return along + shape->parts * shape->terms * shape->halves_y / 2.0;
 }
 
-/* Elements in two parts. Each product has its own sum, which loses about one unit in the last place
- * that tensor cores keep, 22 bits below the largest number (see tests/emulator/mma.cpp); the loss
- * is the same in all launches. Sums of products have random rounding errors. */
+/* The error if elements are in two parts. The products of one left factor have an accumulator of
+ * their own, which loses about one unit in the last place that tensor cores keep, 22 bits below the
+ * largest number (see tests/emulator/mma.cpp); the loss is the same in all launches. The sums of
+ * these accumulators have random rounding errors. */
 #define CUT_OFF_ONE 2e-7
 static double split_noise(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
@@ -194,8 +196,9 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
     return stn_error_accumulated(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancellation(task);
 }
 
-/* The spread of random errors on few points: over 110 random grids the largest were 2.2 times the
- * mean for 64 points, 1.35 for 256, 1.2 for 576 and 1.07 for 4096 (on the emulator). */
+/* 1 + FEW / sqrt(points) bounds the ratio of the largest random error to the mean one. Over 110
+ * random grids, on the emulator, this ratio was 2.2 for 64 points, 1.35 for 256, 1.2 for 576 and
+ * 1.07 for 4096. */
 #define FEW 10.0
 
 double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape *shape, const sparse_terms *terms) {

@@ -102,9 +102,10 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* Bank conflicts: the number of different words of 8 lanes in one bank, for columns g and g + 1
- * that are adjacent, 16 points apart. If columns lie below each other, conflicts occur only in
- * windows of 3 halves; these were measured to be as fast as others, so they are not counted. */
+/* Bank conflicts: the largest number of different words in one bank among those that 8 lanes read,
+ * if columns g and g + 1 are adjacent, 16 points apart. If columns lie below each other, conflicts
+ * occur only in windows of 3 halves; these were measured to be as fast as others, so they are not
+ * counted. */
 static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)
@@ -147,7 +148,8 @@ sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
                            .parameters = factors * shape->parts * 16 * kept / points};
 }
 
-/* Whether elements past both sides along x fold, which takes a division of their index. */
+/* Whether elements past both sides along x fold, which takes a division of their index.
+ * mirrors_only: whether they fold at mirrors. */
 static bool folds_along_x(const stn_task *task, bool mirrors_only) {
     bool mirrors = true;
     for (int side = 0; side < 2; side++) {
@@ -157,8 +159,8 @@ static bool folds_along_x(const stn_task *task, bool mirrors_only) {
     return mirrors || (!mirrors_only && task->boundary[2][0].kind == STN_WRAP);
 }
 
-/* Seconds of a launch to load elements one by one instead of in 16 bytes: all of unaligned rows,
- * and those of the tiles at both sides if rows are continued by mirrors. */
+/* Seconds of a launch to load elements one by one instead of in 16 bytes: all elements of unaligned
+ * rows, and those of the tiles at both sides if both sides mirror. */
 static double element_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
                               const sparse_tiles *tiles) {
     const double rows = (double)task->n[1] * (double)task->n[0] * (double)task->batch;
@@ -176,8 +178,9 @@ static double few_warps_factor(const sparse_shape *shape) {
     return pow(fmax(1, FULL_WARPS / (shape->warps * shape->blocks)), rates.few_warps_exponent);
 }
 
-/* In 1D the slowest resource hides the others, nearly so also if whole memory lines are read;
- * otherwise warps wait for each other at each stage, so that times add up more. */
+/* In 1D the time of the slowest resource hides that of the others. It nearly does in sparse_march,
+ * which reads whole memory lines. In other kernels warps wait for each other at each stage, so that
+ * times add up more. */
 static double overlap_seconds(const stn_task *task, const sparse_shape *shape, double memory, double tensor,
                               double shared) {
     if (task->rank == 1) return few_warps_factor(shape) * stn_cost_overlapped(memory, fmax(tensor, shared));
@@ -195,8 +198,8 @@ static double copy_fraction(const stn_task *task, const sparse_shape *shape) {
 }
 
 /* Seconds of a launch of sparse_march in small blocks. Blocks with several tiles prefetch the next
- * ones while they compute; those with one tile load first and compute then, so with fewer warps
- * less memory traffic is in flight. */
+ * tiles while they compute. Blocks with one tile load first and compute afterwards, so that with
+ * few warps too few loads are in flight. */
 static double ring_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double tensor,
                            double idle) {
     const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));

@@ -70,7 +70,8 @@ static bool is_accurate(const stn_task *task, const sparse_shape *shape, const s
     return sparse_is_accurate(task, &now, 1);
 }
 
-/* Encodes V (axis 1) or U (axis 0), in the window of the longer operator. */
+/* Encodes a term's weights along x (V, axis 1) or along y (U, axis 0), in the window of the longer
+ * operator. */
 static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, const sparse_terms *terms, int q,
                               int axis, const sparse_window *w, uint32_t **table, stn_error *error) {
     const stn_power *factor = &terms->factor[q][axis];

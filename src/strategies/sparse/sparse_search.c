@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/cheapest.h"
@@ -28,7 +29,7 @@ typedef struct search {
     /* Errors are not predicted, so the cheapest shape costs at most as much as the cheapest
      * accurate one. */
     bool costs_alone;
-    bool split; /* of the shapes: sparse_shape.h */
+    bool split; /* whether shapes have split elements (sparse_shape.h) */
     /* Where only the cheapest candidate is of interest: the cost of the cheapest accurate shape so
      * far. Errors of more expensive shapes are not predicted. Else infinite. */
     double enough;
@@ -100,8 +101,9 @@ static void insert_tiles(search *s, const sparse_shape *shape) {
     }
 }
 
-/* Tiles (terms 0), or chains for separable taps (1). The cost does not depend on the errors, which
- * take most of the time: they are predicted at last, for the cheapest shapes alone (add_errors). */
+/* Tiles (terms 0), or chains for separable taps (1). Costs do not depend on errors, whose
+ * prediction takes most of the time: they are predicted last, for the cheapest shapes alone
+ * (add_errors). */
 static void search_shapes(search *s, int terms, int most_fused) {
     sparse_shape shape;
     bool cheaper;
@@ -131,10 +133,13 @@ static bool add_errors(search *s, const sparse_shape *of) {
         shape.noise = (float)noise_of(s, &shape, &chain);
         sparse_terms_clear(&chain);
     } else {
-        /* Two-part weights have random errors, which do not depend on the taps. */
-        if (parts == 1 && !fuse_taps(s, fused)) return false;
-        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
         shape.noise = (float)noise_of(s, &shape, NULL);
+        /* Where only an accurate shape is of interest, its noise may exclude it already. */
+        if (!(s->machine->time_limit > 0) || s->machine->allowed_error > 0 || sparse_is_accurate(s->task, &shape, 1)) {
+            /* Two-part weights have random errors, which do not depend on the taps. */
+            if (parts == 1 && !fuse_taps(s, fused)) return false;
+            shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+        }
     }
     for (size_t i = 0; i < s->count; i++)
         if (s->best[i].fused == fused && s->best[i].terms == terms && s->best[i].parts == parts) {
@@ -207,12 +212,26 @@ static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
     return least;
 }
 
-/* Inserts the sum with the fewest terms that is accurate enough in launches of both lengths. Does
- * nothing if even `least`, the cost of the cheapest number of terms, is too high for the list. */
+/* Whether the noise of sums of so many steps, without that of their terms, is within the error
+ * bound. */
+static bool noise_is_low(search *s, int fused) {
+    sparse_shape each;
+    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &each)) break;
+        each.noise = (float)noise_of(s, &each, NULL);
+        if (sparse_is_accurate(s->task, &each, ERROR_MARGIN)) return true;
+    }
+    return false;
+}
+
+/* Inserts the shape with the fewest terms whose sum is accurate enough in launches of both lengths.
+ * Does nothing if even `least`, the cost of the cheapest number of terms, is too high for the list.
+ */
 static bool insert_sum(search *s, sparse_shape shape, double least) {
     if (s->count == s->most && least >= s->costs[s->count - 1]) return true;
     if (stn_exceeds_time_limit(s->machine, least) || least > s->enough) return true;
     int fused = shape.fused, launches = shape.launches;
+    if (s->machine->time_limit > 0 && !noise_is_low(s, fused)) return true;
     sum_errors errors = {{0}, {0}};
     bool two_lengths = stn_fused_lengths(s->task, launches) == 2;
     if (two_lengths && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
@@ -229,9 +248,9 @@ static bool insert_sum(search *s, sparse_shape shape, double least) {
     return true;
 }
 
-/* For taps that are not separable: the fewest terms that are accurate enough, with the most steps
- * that each window holds. Where only the cheapest candidate is of interest, the cheapest sums come
- * first. */
+/* For taps that are not separable: tries the largest number of fused steps for each length of the
+ * windows, with the fewest terms that are accurate enough. Where only the cheapest candidate is of
+ * interest, the cheapest sums are tried first. */
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more, cheapest, sums[SPARSE_MOST_FUSED];
     double least[SPARSE_MOST_FUSED];
@@ -316,9 +335,13 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
                      size_t most) {
     search s = {.task = task, .machine = machine, .best = best, .most = stn_min(most, STN_CANDIDATES)};
     const bool must = sparse_must_split(task);
+    sparse_shape plain[STN_CANDIDATES]; /* the best without split elements */
     bool good;
-    if (!search_split(&s, most_fused, must, &good) && good && !must && may_split(task))
-        if (!search_split(&s, most_fused, true, &good) && good) (void)search_split(&s, most_fused, false, &good);
+    if (!search_split(&s, most_fused, must, &good) && good && !must && may_split(task)) {
+        const size_t count = s.count;
+        memcpy(plain, best, count * sizeof *best);
+        if (!search_split(&s, most_fused, true, &good)) memcpy(best, plain, count * sizeof *best), s.count = count;
+    }
     stn_power_clear(&s.taps);
     sparse_spectrum_clear(&s.spectrum);
     return good ? s.count : 0;

@@ -28,8 +28,8 @@
 
 /* ---- the rows of fused taps */
 
-/* Lowest and highest row of each plane after f steps, from those after f - 1 steps and one more
- * step. */
+/* The lowest and the highest row of taps in each plane. sparse_rows_of computes the hull of f steps
+ * from that of f - 1 steps and that of one step. */
 typedef struct hull {
     int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: no rows */
 } hull;
@@ -43,8 +43,9 @@ static void add_to_hull(hull *h, int plane, int low, int high) {
     h->high[plane] = (int)stn_max(h->high[plane], high);
 }
 
-/* Launches share the steps evenly; where f does not divide them, some make one step less with the
- * same kernel. Taps without a centre tap may reach rows in f - 1 steps that f steps do not. */
+/* Whether some launches make f - 1 steps, with the same kernel: launches share the steps evenly,
+ * but f may not divide them. Without a centre tap, f - 1 steps may reach rows that f steps do not.
+ */
 static bool has_shorter_launches(const stn_task *task, int fused) {
     return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
 }
@@ -141,14 +142,15 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : shape->adjacent_warps ? "sparse_march" : "sparse_tile";
 }
 
-/* Elements of a line's other end, where a chain's unaligned rows wrap; as in unaligned.cuh. */
+/* Elements that a chain copies from a line's other end, if rows are unaligned and wrap (as in
+ * unaligned.cuh). */
 static int64_t end_elements(const stn_task *task, const sparse_shape *shape) {
     if (shape->vector > 1 || task->boundary[2][0].kind != STN_WRAP) return 0;
     const int64_t reach = stn_max(sparse_reach(task, shape, 2, 0), sparse_reach(task, shape, 2, 1));
     return task->dtype == STN_F16 ? (reach + 3) / 2 * 2 : reach;
 }
 
-/* Same layout as the kernels' stages; adjacent columns need no padding. */
+/* Bytes of a stage, laid out as in the kernels; adjacent columns need no padding. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype),
@@ -170,7 +172,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* Rows of sparse_march's ring: those of `stages` tiles, and the reach of the taps. */
+/* Bytes of sparse_march's ring: the rows of `stages` tiles, and the reach of the taps. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -180,7 +182,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(rows * row);
 }
 
-/* Outputs that leave a chain by shared memory: four blocks of 16 rows, where rows are unaligned. */
+/* Bytes of shared memory for a chain's outputs, if rows are unaligned: four blocks of 16 rows. */
 static size_t leaving_bytes(const stn_task *task, const sparse_shape *shape) {
     if (!shape->terms || shape->vector > 1) return 0;
     return (size_t)(4 * 16 * (tile_width(shape) + 16)) * stn_dtype_size(task->dtype);
@@ -240,7 +242,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
     for (shape->halves = 1; shape->halves <= most; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
         if (task->rank == 1 && !legal_halves(task, shape)) continue;
-        w.first += sparse_windows(task, shape) - 1; /* the last one of its windows */
+        w.first += sparse_windows(task, shape) - 1; /* the last window, whose taps are furthest */
         if (sparse_legal(&w) && !(shape->terms && has_bank_conflicts(shape))) return true;
     }
     return false;
@@ -293,9 +295,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return shape->split ? 1 : 2;
 }
 
-/* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
- * shared memory is short, one). While it computes one window of a chain, four chunks arrive. Narrow
- * tiles, which read more past their sides, are tried last. */
+/* While a block computes one stage of a tile, two further stages arrive, or one if shared memory is
+ * too small, as often in 3D. While it computes one window of a chain, up to four chunks arrive.
+ * Narrow tiles, which read more past their sides, are tried last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
@@ -323,6 +325,7 @@ double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
     return planes_of(task, shape) - 1;
 }
 
+#define MOST_MARCH_BLOCKS 4096
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
 static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
@@ -331,12 +334,17 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, iterations;
-    /* Each number of iterations once, with the fewest blocks. */
-    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096;
+    const double across = (double)(task->batch * tiles.y * tiles.x);
+    /* Each number of iterations once, with the fewest blocks. While all blocks run at once, more
+     * blocks are cheaper. */
+    for (int64_t march_blocks = (int64_t)fmax(1, fmin(floor(slots / across), fmin((double)steps, MOST_MARCH_BLOCKS)));
+         march_blocks <= steps && march_blocks <= MOST_MARCH_BLOCKS;
          march_blocks = iterations > 1 ? stn_div_up(steps, iterations - 1) : INT64_MAX) {
         iterations = stn_div_up(steps, march_blocks);
         if (iterations > INT32_MAX) continue;
-        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, iterations));
+        double blocks = across * (double)stn_div_up(steps, iterations);
+        /* The least possible cost: blocks only become more, and every wave is full. */
+        if (0.999 * (across * (double)steps + (halo_tiles + start) * blocks) >= best * slots) break;
         double cost = ((double)iterations + halo_tiles + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;

@@ -57,7 +57,8 @@ typedef struct sparse_shape {
 /* Whether elements of f32 must be split, so that f32 is computed to its own accuracy. If not, the
  * tolerance permits tf32, and sparse_search splits them only if the errors of tf32 exceed it. */
 bool sparse_must_split(const stn_task *task);
-/* Products with a left factor: those of all parts of its weights and of the elements. */
+/* Products for each left factor: one for each pair of parts of weights and elements that is
+ * multiplied. */
 int sparse_products_of_factor(const sparse_shape *shape);
 
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0

@@ -7,7 +7,7 @@
 
 #include "strategies/sparse/weight_rounding.h"
 
-/* Most power iterations; terms of similar size need not be separated. */
+/* Most power iterations. Terms of similar size, which converge slowly, need not be separated. */
 #define MAX_ITERATIONS 24
 #define CONVERGED 1e-14      /* change of a vector below which the iteration has converged */
 #define ZERO_THRESHOLD 1e-15 /* relative to the taps: rounding */
@@ -71,13 +71,13 @@ static void find_term(const split *s) {
     memcpy(s->v, s->rest + best / s->columns * s->columns, (size_t)s->columns * sizeof *s->v);
     make_unit(s->v, s->columns);
     double last = 0, size = 1;
-    for (int root = 0; root < MAX_ITERATIONS && fabs(size - last) > CONVERGED * size; root++) {
+    for (int i = 0; i < MAX_ITERATIONS && fabs(size - last) > CONVERGED * size; i++) {
         times_rest(s);
         last = size;
         memset(s->v, 0, (size_t)s->columns * sizeof *s->v);
         for (int y = 0; y < s->rows; y++)
             for (int x = 0; x < s->columns; x++) s->v[x] += s->u[y] * s->rest[y * s->columns + x];
-        size = make_unit(s->v, s->columns); /* finally the square of the term's size */
+        size = make_unit(s->v, s->columns); /* converges to the square of the term's size */
     }
     times_rest(s);
     for (int y = 0; y < s->rows; y++)
@@ -167,8 +167,8 @@ static void keep_sums(const stn_task *task, sparse_terms *terms) {
     for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
 }
 
-/* Moves the magnitude of the weights along x into those along y, whose largest among all terms sets
- * the scale. */
+/* Moves the magnitude of the weights along x into those along y; terms->scale follows from the
+ * largest weight along y of all terms. */
 static void share_scales(const stn_task *task, sparse_terms *terms) {
     terms->scale = 0;
     for (int q = 0; q < terms->count; q++) {

@@ -18,9 +18,9 @@ typedef struct sparse_terms {
 /* Whether 2D taps are products of a factor along y and one along x. */
 bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 /* Makes `count` terms of `fused` steps. One term: the taps must be separable, and `taps` may be
- * NULL. More: nearly the best approximation of the power `taps`, whatever its residual; missing
- * terms are zeros. `parts`: parts of a weight when the terms are rounded later. Errors: memory,
- * taps that are not separable. */
+ * NULL. More: nearly the best approximation of the power `taps`, whatever its residual; terms
+ * beyond the rank of `taps` are zeros. `parts`: parts of a weight when the terms are rounded later.
+ * Errors: memory, taps that are not separable. */
 stn_status sparse_terms_make(const stn_task *task, const stn_power *taps, int fused, int count, int parts,
                              sparse_terms *terms, stn_error *error);
 void sparse_terms_clear(sparse_terms *terms);

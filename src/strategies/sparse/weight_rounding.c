@@ -79,7 +79,7 @@ static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, floa
         rest += (double)power->weight[i] / scale - part[i];
         pairs = pairs && part[i] == part[count - 1 - i];
     }
-    for (size_t root = 0; root < count && isfinite(rest); root++) {
+    for (size_t move = 0; move < count && isfinite(rest); move++) {
         size_t i = find_move(dtype, power, scale, part, rest, pairs);
         if (i == count) return;
         float moved = (float)(part[i] + copysign(unit_of(dtype, part[i]), rest));

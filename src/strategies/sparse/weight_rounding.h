@@ -10,11 +10,11 @@
  * numbers. `bounded`: their magnitudes sum to 1 at most, so that intermediate results stay within
  * the grid's range; otherwise the largest is below 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
-/* sparse_round writes a power's weights as the products take them, `parts` times
- * stn_power_count(power) numbers: to[p * weights + i] is part p of power->weight[i] / scale. With
- * one part, their sum is preserved, because the error of the sum is the same in every launch and
- * accumulates. */
 bool sparse_any_weight(const stn_power *power); /* whether any weight is nonzero */
+/* Writes a power's weights as the products take them: `parts` times stn_power_count(power) numbers,
+ * of which number p * stn_power_count(power) + i is part p of power->weight[i] / scale. With one
+ * part, the sum of the weights is preserved, because the error of the sum is the same in every
+ * launch and accumulates. */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
 /* The error of weights `rounded`, times `scale`, after `launches` launches: the largest difference
@@ -24,7 +24,7 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same for the weights that sparse_round gives. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
-/* Parts of that computation. sparse_frequencies: frequencies exp(i angle) along an axis, and the
+/* Steps of sparse_difference. sparse_frequencies: frequencies exp(i angle) along an axis, and the
  * share of the axis that each represents. sparse_symbol: the symbols of exact and rounded weights
  * at one frequency (the weight at index 0 has phase 0), and the share of all frequencies that it
  * represents. */
@@ -43,6 +43,7 @@ void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies 
  * sparse_difference, or NULL. The caller frees the result; NULL if out of memory. */
 sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded, double scale,
                                    const sparse_frequencies along[3]);
+/* The error of sparse_difference, from the symbols. */
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches);
 static inline double sparse_square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 static inline size_t sparse_frequencies_count(const sparse_frequencies along[3]) {

@@ -1,5 +1,5 @@
-/* One step of many taps: a column is divided into parts that lie side by side in a block, each
- * convolved on its own periodic line (overlap-save); see spectral_shape.h.
+/* One step of many taps: a column is divided into parts, which a block holds side by side. Each is
+ * convolved on a periodic line of its own (overlap-save); see spectral_shape.h.
  *
  * A column of 4320 points takes four FFT stages for the forward, the inverse and the taps'
  * transform: 3 x 4320 points. Four parts of 1152 points take three stages, and share the taps'
@@ -29,8 +29,8 @@ double spectral_parts_work(const spectral_choice *choice) {
     return lines * choice->length[1] * stn_shared_fft_work(choice->length[1]);
 }
 
-/* Chooses the cheapest length of this number of parts, each with the points that reach into it;
- * infinite if there is none. */
+/* Chooses the cheapest length for choice->parts parts, each with the points around it that its
+ * results depend on. Returns the cost; it is infinite if there is no such length. */
 static double choose_length(const stn_task *task, const stn_machine *machine, const stn_reach *reach,
                             spectral_choice *choice) {
     const int64_t step = spectral_parts_step(task, choice), least = step + reach->side[0] + reach->side[1];
@@ -61,7 +61,8 @@ bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, con
     if (!for_parts(task, whole)) return false;
     const stn_reach reach = spectral_reach(task, 1);
     double best = CLEARLY * spectral_parts_work(whole) * occupancy_factor(machine, lines);
-    /* Otherwise the taps of a column are summed term by term. */
+    /* If a block cannot hold a column and its line of taps, the symbol of whole columns would be
+     * summed tap by tap, which is slower than any parts. */
     if (count || lines > machine->shared_per_block) best = INFINITY;
     bool found = false;
     for (int parts = count ? count : 2; parts <= (count ? count : SPECTRAL_PARTS); parts *= 2) {

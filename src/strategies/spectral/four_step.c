@@ -118,8 +118,9 @@ static bool windows_of(const line *line, int64_t length, spectral_four_step_choi
     return useful <= MOST_LENGTH;
 }
 
-/* Lower bound of the number of windows, from the points that nothing reaches into; 1 for a whole
- * period, and infinite where there are none. */
+/* Lower bound of the number of windows: the points of the line, divided by those points of a window
+ * that do not depend on points outside of it. 1 if a window is a whole period; infinite if a window
+ * has no such points. */
 static double windows_at_least(const line *line, int64_t length) {
     const int64_t useful = length - line->reach[0] - line->reach[1];
     if (length == line->period) return 1;
@@ -152,7 +153,7 @@ static void find_sides(stn_search_cache *searches, const limits *l, bool wide, s
     stn_search_cache_store(searches, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
 }
 
-/* The arguments of search_lengths, besides what follows from the machine. */
+/* All values on which the result of search_lengths depends: the key of its cached result. */
 typedef struct lengths_key {
     int64_t n, period, reach[2], longest, most, shares, wide;
 } lengths_key;
@@ -202,7 +203,7 @@ static bool search_lengths(const limits *l, bool wide, const stn_machine *machin
     find_sides(machine->searches, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
-    /* The factor keeps a matrix of exactly this cost. Of matrices of equal cost the first is
+    /* The factor 1.001 admits a matrix of exactly this cost. Of matrices of equal cost the first is
      * chosen. */
     double least = 1.001 * cost_at_most(line, columns, rows, longest), least_penalty = INFINITY;
     bool any = false;
@@ -383,11 +384,19 @@ void spectral_four_step_estimate(const stn_task *task, const stn_machine *machin
     estimate->error = stn_symbol_error(task, (double)s->length, s->symbol.plain);
 }
 
+double spectral_four_step_least_seconds(const stn_task *task, const stn_machine *machine) {
+    const bool wide = spectral_wide(task);
+    const double count = (double)task->snapshots, points = (double)(task->n[2] * task->batch);
+    const double grid = points * (double)stn_dtype_size(task->dtype), spectrum = points / 2 * (wide ? 16 : 8);
+    const double bytes = (1 + count) * (grid + spectrum) + count * 2 * spectrum;
+    return bytes / (machine->copy_bandwidth * rates[!wide].part) * (task->dtype == STN_F16 ? HALVES : 1);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-/* cos and sin of pi k / n, for k from -n / 2 to n / 2. */
+/* cos and sin of pi k / n, where k > n / 2 stands for k - n. */
 static void put_half(double *to, int64_t k, int64_t n) {
     const long double angle = pi * (long double)(2 * k > n ? k - n : k) / (long double)n;
     to[0] = (double)cosl(angle), to[1] = (double)sinl(angle);
@@ -410,8 +419,8 @@ static int side_of(const spectral_four_step *s, int64_t window, int64_t p, int *
 }
 
 /* The first image, at point `from` of the extended axis or later, of a point next to a side. Along
- * the extended axis, a point's images are copies and mirror images alternately; their pattern,
- * apart from signs, has the period of the mirrors at the low side. */
+ * the extended axis, a point's images are copies and mirror images alternately. Apart from signs,
+ * their pattern repeats from each mirror of the low side to the next. */
 static int64_t next_image(const spectral_four_step *s, int64_t from) {
     const stn_extension *e = &s->axis;
     const int64_t spacing = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);

@@ -26,8 +26,8 @@ typedef struct spectral_four_step {
     int64_t length; /* Points of the matrix. */
     /* windows: of one grid. windows_at_once: windows, over all grids, that run together. */
     int64_t windows, windows_at_once;
-    int64_t spectrum; /* Complex numbers of a window's spectrum. */
-    stn_shared_fft down, along;
+    int64_t spectrum;           /* Complex numbers of a window's spectrum. */
+    stn_shared_fft down, along; /* The FFTs of columns and of rows. */
     stn_symbol symbol;
     int fine; /* log2 of the size of the first of two tables of twiddle factors. */
 } spectral_four_step;
@@ -46,7 +46,8 @@ typedef struct spectral_four_step_state {
     double largest, decay_bound;
 } spectral_four_step_state;
 
-/* Whether a task's lines need a four-step FFT and permit one. */
+/* Whether a 1D task's lines are too long for spectral_choose, or not served by it for another
+ * reason. spectral_four_step_choose says whether a four-step FFT serves them. */
 bool spectral_four_step_for(const stn_task *task, const stn_machine *machine);
 /* Chooses a candidate; false if the task permits none, and `reason` says why. */
 bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine, spectral_four_step_choice *choice,
@@ -61,6 +62,8 @@ void spectral_four_step_make(const stn_task *task, const stn_machine *machine, c
 size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_step *shape);
 void spectral_four_step_estimate(const stn_task *task, const stn_machine *machine, const spectral_four_step *shape,
                                  stn_estimate *estimate);
+/* A lower bound on its seconds, with any lengths: the bytes that are moved at least. */
+double spectral_four_step_least_seconds(const stn_task *task, const stn_machine *machine);
 
 /* Plans of such a candidate. */
 stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_choice *choice, stn_error *error);

@@ -30,8 +30,8 @@ size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, 
     return used + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
-/* Number of chunks of `each` segments down a column. The last chunk may be shorter; 0 if other
- * chunks would read more points than it has. */
+/* Number of chunks of `each` segments down a column. The last chunk may be shorter; the number is 0
+ * if it has no more points than two neighbouring segments share. */
 static int64_t chunks_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
     const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
     return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;

@@ -1,5 +1,5 @@
-/* Strategy spectral: applies all steps at once by Fourier transforms of the whole grid. The
- * cost does not depend on the number of steps.
+/* Strategy spectral: applies all steps at once by Fourier transforms of the whole grid. The cost
+ * hardly depends on the number of steps.
  *
  *     rows: FFT(x)  ->  columns along y (and z): FFT, times K^T, inverse  ->  rows: inverse x
  *
@@ -38,6 +38,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "the fastest axis is strided");
         return false;
     }
+    if (!reason_size) return true; /* `candidates` searches again */
     if (spectral_four_step_for(task, machine)) {
         spectral_four_step_choice four_step;
         return spectral_four_step_choose(task, machine, &four_step, reason, reason_size);
@@ -71,8 +72,19 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     spectral_shape shape;
     spectral_shape_make(task, machine, &choice, false, &shape);
     spectral_estimate(task, machine, &shape, result);
-    stn_estimate_memory(task, (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape)),
+    stn_estimate_memory(task,
+                        (double)(spectral_workspace(task, &shape) + spectral_march_chunk_halos(task, &shape) +
+                                 spectral_source_bytes(task, &shape)),
                         result);
+}
+
+/* A lower bound on the seconds of all candidates: lines are at least as long as the grid's axes.
+ * Lines that are too long for shared memory take four steps. */
+static double least_seconds(const stn_task *task, const stn_machine *machine) {
+    const double lines = spectral_least_seconds(task, machine) * (1 - 1e-9);
+    const double four_step = spectral_four_step_least_seconds(task, machine) * (1 - 1e-9);
+    const int64_t most = 2 * stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
+    return task->rank > 1 ? lines : task->n[2] > most ? four_step : fmin(lines, four_step);
 }
 
 static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
@@ -158,6 +170,7 @@ static size_t variants_except(const stn_task *task, const stn_machine *machine, 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
+    if (stn_exceeds_time_limit(machine, least_seconds(task, machine))) return 0;
     if (spectral_four_step_for(task, machine)) return four_step_candidates(task, machine, list, most);
     if (!most) return 0;
     /* Axes that are too long for one transform may be divided into tiles. */
@@ -170,7 +183,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_decayed_modes(task, machine, &choice);
     const spectral_choice whole = choice;
-    /* Slabs come first in the list if they are not chosen, then slabs of other sizes. */
+    /* Lists the slabs of the best size if they are not chosen, then slabs of other sizes. */
     spectral_choice slabs[SLABS];
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
     /* Parts are for 2D, slabs for 3D. */

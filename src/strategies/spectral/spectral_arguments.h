@@ -1,4 +1,5 @@
-/* Argument structs of the kernels. Each mirrors the struct of the same name in the template. */
+/* Argument structs of the kernels. Each mirrors a struct in its kernel's template, whose name may
+ * lack the prefix and whose members are documented there. */
 #ifndef STN_STRATEGIES_SPECTRAL_SPECTRAL_ARGUMENTS_H
 #define STN_STRATEGIES_SPECTRAL_SPECTRAL_ARGUMENTS_H
 #include <stdint.h>

@@ -22,7 +22,8 @@ enum { THREADS = 128 };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Forward transform along one axis, of elements in the arithmetic type, ungrouped. */
+/* Forward transform of faces along one axis, of values in the arithmetic type, with groups of one
+ * row (SPECTRUM_GROUP). */
 static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis, stn_error *error) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(&plan->task);
@@ -76,7 +77,7 @@ static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error 
     return STN_OK;
 }
 
-/* Complex numbers of an axis's two faces in a grid, as frequencies. */
+/* The number of complex numbers that an axis's two faces take in a grid, transformed or not. */
 static int64_t numbers_of(const int64_t extent[2], int64_t pitch, int axis) {
     return 2 * (axis == 0 ? extent[1] * pitch : axis == 1 ? extent[0] * pitch : extent[0] * extent[1]);
 }

@@ -153,6 +153,26 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
  * batch has its own launches (350 of 35 x 34 x 4 points: 8.6 ms). */
 #define SOURCE_LAUNCH_SECONDS 2e-6
 
+static double seconds_of_launches(const stn_machine *machine, double launches, bool tiled) {
+    return launches * (machine->launch_seconds + PASS_START + (tiled ? 0 : PASS_LATENCY));
+}
+
+/* Whole lines at least read and write the grid and transform its rows, and tiles, which 2D grids
+ * may have, at least read and write the grid. */
+double spectral_least_seconds(const stn_task *task, const stn_machine *machine) {
+    const bool wide = spectral_wide(task), tiles = task->rank == 2;
+    const double count = (double)task->snapshots, rows = (double)(task->n[0] * task->n[1] * task->batch);
+    const double grids = (1 + count) * rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
+    const double launches = task->rank == 3 ? 2 + 3 * count : 1 + 2 * count;
+    const double move = grids / (machine->copy_bandwidth * rates[!wide].memory);
+    const double work = (1 + count) * seconds_of_lines(task, machine, rows, 0.5 * (double)task->n[2]);
+    const double whole =
+        seconds_of_launches(machine, launches, false) + fmax(move, work) + rates[!wide].exposed * fmin(move, work);
+    const double tiled =
+        seconds_of_launches(machine, launches, true) + grids / (machine->copy_bandwidth * tile_rates[!wide].bytes);
+    return tiles ? fmin(whole, tiled) : whole;
+}
+
 /* A line shorter than the period cuts off the farthest weights of all steps together.
  * TRUNCATION_FACTOR is the resulting relative L2 error as a multiple of the sum of these
  * weights. */
@@ -205,8 +225,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double of_source = source_values > 0 ? 1 + (volume ? 6 : 2) * (double)task->batch : 0;
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
     const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
-    estimate->seconds =
-        estimate->launches * (machine->launch_seconds + PASS_START + (spectral_tiled(c) ? 0 : PASS_LATENCY));
+    estimate->seconds = seconds_of_launches(machine, estimate->launches, spectral_tiled(c));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else

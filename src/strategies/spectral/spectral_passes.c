@@ -17,7 +17,7 @@
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Whether some columns at the symbol have no points, only a source. */
+/* Whether some columns of the pass that applies the symbol have no points, only a source. */
 static bool has_columns_without_points(const spectral_shape *shape) {
     const spectral_choice *c = &shape->choice;
     return c->with_points[2] < c->kept[2] || (shape->last == 0 && c->with_points[1] < c->kept[1]);
@@ -108,8 +108,8 @@ typedef struct parts_job {
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
-    /* row: number of lines computed together. rows: number of such groups if group k equals group
-     * rows - k, otherwise 1. */
+    /* row: number of lines computed together, as a group. rows: number of groups, if group k equals
+     * group rows - k; otherwise both are 1. */
     int64_t row, rows;
     atomic_bool failed;
 } parts_job;

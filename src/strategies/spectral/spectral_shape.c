@@ -22,9 +22,10 @@ static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 /* ---- lengths --------------------------------------------------------------------------------- */
 
 enum { MAY_SHARE = 6000 }; /* Columns of more points may need a cluster of two blocks. */
-/* Cost of a line per point. ARITHMETIC is the fraction of the time that arithmetic takes for a
- * power of two, 8 instructions for each factor 4. (10584 = 2^3 3^3 7^2 points instead of 10240 take
- * 1.2 times as long with 1.07 times as many points.) */
+/* Cost of a line of `length` points, which is an FFT of `points` points. ARITHMETIC is the fraction
+ * of the time that arithmetic takes for a power of two, with 8 instructions for each factor 4.
+ * (10584 = 2^3 3^3 7^2 points instead of 10240 take 1.2 times as long with 1.07 times as many
+ * points.) */
 #define ARITHMETIC 0.3
 static double cost_of(int64_t length, int64_t points) {
     const double usual = 4 * log2((double)points + 2) - 8;
@@ -34,8 +35,8 @@ static double column_cost(int64_t length) {
     const bool good = stn_shared_fft_is_smooth(length) && (length <= MAY_SHARE || length % 4 == 0);
     return good ? cost_of(length, length) : INFINITY;
 }
-/* Of a column in a cluster of four blocks: each block has a fourth of the first stage's butterflies
- * and, after it, a fourth of the points. */
+/* Cost of a column in a cluster of four blocks: each block has a fourth of the first stage's
+ * butterflies and, after it, a fourth of the points. */
 static double divided_column_cost(int64_t length) { return length % 16 == 0 ? column_cost(length) : INFINITY; }
 static double row_cost(int64_t length) {
     return length % 2 == 0 && stn_shared_fft_is_smooth(length / 2) ? cost_of(length, length / 2) : INFINITY;

@@ -87,10 +87,11 @@ double spectral_tail(const stn_task *task);
 /* Chooses extensions and lengths; false: the task is not for this strategy, and the reason. */
 bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
                      size_t reason_size);
-/* Then chooses the retained frequencies, which takes milliseconds. */
+/* Chooses the retained frequencies of a choice that has lengths; this takes milliseconds. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]);
-/* decayed_modes.c: whether there are columns without points, and the recursion serves them. */
+/* decayed_modes.c: whether there are columns without points, that is, columns whose factors all
+ * round to 0 so that only a source contributes, and the recursion serves them. */
 bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *choice, double decay_bound);
 /* Once the retained frequencies are chosen: chooses how such columns are computed, and the threads
  * of columns and rows. */
@@ -137,7 +138,7 @@ double spectral_parts_work(const spectral_choice *choice);
 bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice);
 static inline bool spectral_in_parts(const spectral_choice *choice) { return choice->parts > 0; }
 static inline int64_t spectral_parts_step(const stn_task *task, const spectral_choice *choice) {
-    return (task->n[1] + choice->parts - 1) / choice->parts; /* Correct points of a part. */
+    return (task->n[1] + choice->parts - 1) / choice->parts; /* Outputs of a part. */
 }
 /* ---- marching_columns.c: columns of tiles ---------------------------------------------------- */
 
@@ -179,8 +180,8 @@ static inline size_t spectral_workspace(const stn_task *task, const spectral_sha
     if (spectral_in_slabs(&shape->choice)) return shape->slabs.bytes;
     return (size_t)(shape->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
 }
-/* The offset of so many bytes, from *end on, in a workspace or a table; *end becomes the next
- * multiple of 256. */
+/* Reserves this many bytes of a workspace or table from *end on, and returns their offset. *end
+ * becomes the next multiple of 256 behind them. */
 static inline size_t spectral_room(size_t *end, size_t bytes) {
     const size_t at = *end;
     *end = (size_t)stn_round_up((int64_t)(at + bytes), 256);
@@ -190,8 +191,10 @@ static inline size_t spectral_room(size_t *end, size_t bytes) {
 static inline bool spectral_frozen(const stn_extension *e, int side) {
     return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0;
 }
-/* Whether all sides wrap or mirror with the same sign, so that there is no source. */
+/* Whether all sides wrap or mirror without a change of sign, so that there is no source. */
 bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);
+/* A lower bound on the seconds of every shape. */
+double spectral_least_seconds(const stn_task *task, const stn_machine *machine);
 #endif

@@ -8,7 +8,7 @@
 #include "strategies/spectral/spectral_passes.h"
 
 /* Fractions of a grid's size. ROOM: the largest workspace of a plan, if possible; SLAB: the largest
- * slab otherwise. */
+ * slab otherwise. WORTH: the smallest workspace without slabs for which slabs are considered. */
 #define ROOM 0.99
 #define SLAB 0.25
 #define WORTH 1.05
@@ -76,8 +76,8 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return estimate.seconds;
 }
 
-/* Widens slabs until they are fast enough, and checks that they still save enough memory. Only for
- * grids larger than L2. */
+/* Widens slabs until they are fast enough. Returns whether they still save enough memory; false for
+ * grids that fit L2. */
 static bool pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                 spectral_choice *slabs) {
     const double most = SLOWER * seconds_of(task, machine, whole);
@@ -111,9 +111,9 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
  * its own address. */
 typedef struct slab_address {
     unsigned char *points, *slab;
-    /* Strides of the rows' data, in complex numbers, or in elements if `uneven` is not 0. */
+    /* Strides of the rows' data, in complex numbers, or in elements if spectral_slabs.uneven. */
     int64_t pitch, plane;
-    int64_t uneven; /* Uneven: 1 plus the number of elements before the first row. */
+    int64_t uneven; /* With spectral_slabs.uneven: 1 plus the elements before the first row. */
     /* Strides of the slab: between frequencies along y, and between planes. */
     int64_t width, deep;
     int64_t first, planes; /* The planes that no fixed side freezes. */

@@ -1,5 +1,5 @@
-/* Tiles of a 2D grid (overlap-save): each is transformed as a periodic domain of its own, with the
- * points that reach into it; see spectral_shape.h.
+/* Tiles of a 2D grid (overlap-save). Each is transformed as a periodic domain of its own, together
+ * with the points around it that its results depend on; see spectral_shape.h.
  *
  *     |<-before->|<------ step ------>|<-after->|   a line of `length` points, `step` are outputs
  *
@@ -11,7 +11,7 @@
 #include "strategies/spectral/spectral_shape.h"
 
 enum { LEAST_STEP = 16, MOST_TILES = 4096, MOST_POINTS = 1 << 29 };
-#define LEAST_COST 0.85 /* Of a point without the arithmetic of its transform. */
+#define LEAST_COST 0.85 /* Cost of a point without the arithmetic of its transform. */
 #define PIECE 128       /* Bytes of a row of the spectrum that a block of columns reads together. */
 
 /* Factor (estimated) of a pass's time if few blocks fit on a multiprocessor, so that the loads of

@@ -17,9 +17,10 @@
 
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
-/* Planes that are copied while one is computed. Measured on an H200: three planes are 2 to 3%
- * faster than two if a block loads DEEP_QUEUES planes or more before a march (refill), so that
- * fewer blocks are resident, and as much slower otherwise. */
+/* Planes that are copied while one is computed: AHEAD, or DEEP_AHEAD if a block loads DEEP_QUEUES
+ * planes or more into its queues before a march. Their registers leave room for fewer resident
+ * blocks, and then three planes are 2 to 3% faster than two; otherwise they are as much slower
+ * (measured on an H200). */
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
@@ -98,7 +99,7 @@ static void place_rings(const stn_system_reads *reads, const step_block *block, 
     }
 }
 
-/* What a block holds of each array, and how much that is. */
+/* Decides what a block holds of each array, and counts the registers and planes for this. */
 static void hold_arrays(const stn_system_task *task, const stn_system_reads *reads, const step_block *block,
                         step_storage *storage) {
     const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
@@ -304,7 +305,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     step_storage *storage = &group->storage;
     int computed[3][2] = {{0}};
     const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
-    *storage = (step_storage){.registers = 64}; /* as compiled; queues and addresses are added */
+    *storage = (step_storage){.registers = 64}; /* without queues and addresses */
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
         storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,

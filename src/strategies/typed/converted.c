@@ -71,7 +71,7 @@ static stn_task steps_task(const stn_task *task) {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Whether a side keeps points: these are not divided. */
+/* Whether a side keeps points, whose values the divisor does not divide. */
 static bool keeps_points(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)

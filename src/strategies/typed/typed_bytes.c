@@ -85,8 +85,8 @@ static bool is_integral(const stn_task *task) {
     return largest_weight(task) <= 127 * 257;
 }
 
-/* Whether results are the top bytes of sums modulo 2^32: no sum, with the doubt, needs a bit more,
- * and the weights are not too large for their bytes. */
+/* Whether results are the top bytes of sums modulo 2^32. This needs weights that fit their bytes,
+ * and sums that, even with their rounding error, do not exceed the range of the elements. */
 static bool are_on_top(const stn_task *task, const bytes_type *type) {
     return type->is_unsigned && largest_weight(task) < 0.498 && type->high * sum_of_sizes(task) < type->high + 0.5;
 }
@@ -109,7 +109,7 @@ typedef struct bytes_scale {
 
 static double scaled(const bytes_scale *scale, double weight) { return rint(ldexp(weight, scale->bits)); }
 
-/* False where the sums are too large for 32 bits. */
+/* False if the sums do not fit 32 bits, or if their error may be a sixteenth of a unit or more. */
 static bool find_scale(const stn_task *task, bytes_scale *scale) {
     const bytes_type type = type_of(task);
     const typed_bytes_form form = typed_bytes_form_of(task);
@@ -127,8 +127,8 @@ static bool find_scale(const stn_task *task, bytes_scale *scale) {
                      off = ldexp(task->taps[k].weight, scale->bits) - whole;
         sum += off, lost += fabs(off), low += fabs(fmod(whole, ldexp(1, dropped)));
     }
-    /* An element is at most half of the range off its middle; the host rounds each product and
-     * sum. */
+    /* An element differs from the middle of its range by at most half of the range. The host rounds
+     * each product and each sum. */
     const double error = lost * (type.high - type.low) / 2 + fabs(sum * (type.high + type.low) / 2) +
                          ldexp(range, scale->bits - 51) * (double)(task->ntaps + 1);
     scale->doubt = lost == 0 && low == 0 ? 0 : ceil(ldexp(error, -dropped)) + 2;
@@ -179,7 +179,7 @@ typedef struct bytes_tiles {
     int64_t x, y, all;
 } bytes_tiles;
 
-/* The axis that takes the place of axis 1 in the kernel. */
+/* The task's axis that is axis 1 of the kernel: the taps' axis, but axis 1 if theirs is axis 2. */
 static int slow_axis(const stn_task *task) { return axis_of(task) == 2 ? 1 : axis_of(task); }
 
 /* ---- the shape of a block of typed_lines */
@@ -202,8 +202,8 @@ static int blocks_of(const stn_task *task) {
     return type_of(task).bytes == 1 && slices_of(task, axis_of(task)) == 1 ? 4 : 2;
 }
 
-/* Rows of a block: the number with which the last block ends earliest. Along axis 2, equally many
- * warps make each 16 of them. */
+/* Rows of a block: the number with which the last block ends earliest. If taps reach along axis 2,
+ * each group of 16 rows is computed by the same number of warps. */
 static int height_of(const stn_task *task, const stn_machine *machine) {
     enum { MOST_SHARED = 224 << 10, EXTRA_ROWS = 24 };
     const int y = slow_axis(task);
@@ -288,14 +288,14 @@ void typed_bytes_params(const stn_task *task, const stn_machine *machine, typed_
     stn_params_int(params, "EXPECTED_HEADER", sizeof(typed_bytes_arguments));
 }
 
-/* Slices of the bands. Those of typed_lines with one slice follow once more with their halves
- * exchanged. */
+/* The number of slices of the band matrix in the table. If typed_lines has a single slice, the
+ * table has it a second time, with its halves exchanged. */
 static int bands_of(const stn_task *task, typed_kernel kernel) {
     const int slices = slices_of(task, axis_of(task));
     return kernel == TYPED_BOX ? box_products(task) : slices == 1 ? 2 : slices;
 }
 
-/* A fragment has two registers. */
+/* Words of all fragments, which have two registers for each lane. */
 static size_t band_words(const stn_task *task, typed_kernel kernel) {
     return (size_t)(bands_of(task, kernel) * 2 * typed_bytes_form_of(task).digits) * LANES;
 }
@@ -383,8 +383,8 @@ static void fill_bands(const stn_task *task, typed_kernel kernel, uint32_t *to) 
             }
 }
 
-/* The host's terms, in its order. Then, by the bits of a byte, the host's result where all taps
- * read that byte. */
+/* Writes the terms of the host's sum in the host's order and, after them, for each value of a byte,
+ * the host's result where all taps read that value. */
 static void fill_terms(const stn_task *task, bytes_term *to) {
     const int axis = axis_of(task), pairing = stn_step_pairing(task);
     const size_t taps = task->ntaps, pairs = pairing ? taps / 2 : 0, singles = taps - 2 * pairs;

@@ -25,6 +25,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict __restrict__
+#define memcpy __builtin_memcpy
 
 using size_t = decltype(sizeof 0);
 constexpr int warpSize = 32;

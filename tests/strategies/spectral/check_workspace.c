@@ -15,7 +15,8 @@
  *                                 only; if that exceeds a grid, lines along y exist in slabs, and
  *                                 the output stores a part of those along x
  *     stacks of snapshots         twice that: the shared spectrum, and that of one snapshot
- *     with a source               the same, but frequencies of summed terms decay more slowly */
+ *     with a source               the same, but frequencies of summed terms decay more slowly; a
+ *                                 single step is computed into the output */
 typedef struct bound {
     const char *stencil;
     int rank;
@@ -53,6 +54,7 @@ static const bound bounds[] = {
     {"heat-3d", 3, {509, 509, 509}, STN_F64, STN_FIXED, 1000, 0, false, 1},
     {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_WRAP, 1000, 0, true, 1.02},
     {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_FIXED, 1000, 0, true, 1.9},
+    {"heat-2d", 2, {10240, 10240}, STN_F16, STN_NEAREST, 1, 0, true, 0},
 };
 
 static void one(suite *s, const bound *b) {
@@ -76,7 +78,7 @@ static void one(suite *s, const bound *b) {
              stn_dtype_name(b->dtype), side_names[b->sides], (unsigned long long)b->steps,
              b->every ? ", snapshots" : "", b->source ? ", a source" : "", b->most);
     snprintf(detail, sizeof detail, "%g grids; %s", size, error.status ? error.message : "no error");
-    suite_report(s, status == STN_OK && size > 0.1 * b->most && size <= b->most, what, detail);
+    suite_report(s, status == STN_OK && size >= 0.1 * b->most && size <= b->most, what, detail);
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
 }

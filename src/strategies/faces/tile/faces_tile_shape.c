@@ -11,7 +11,7 @@
 
 /* Rates of faces_tile on an H200, fitted to 49 launches that were timed alone. */
 static const struct {
-    double runs; /* factor on the bytes of 64-element runs */
+    double runs; /* factor on the bytes of 64-byte runs */
     double busy; /* cycles an instruction */
     /* Cycles a step for two barriers and addresses, in 1D and else. */
     double line_step, step;
@@ -184,8 +184,9 @@ static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces,
     return w;
 }
 
-/* The tiles at faces normal to one axis, in all grids: their number, cycles of a multiprocessor,
- * bytes moved in 64-element runs weighted by their slowdown relative to a copy. */
+/* The tiles at faces normal to one axis, in all grids: their number, their cycles of a
+ * multiprocessor, and the bytes of the 64-byte runs that they move, times the slowdown of such
+ * accesses relative to a copy. */
 typedef struct tile_cost {
     double tiles, cycles, bytes;
 } tile_cost;

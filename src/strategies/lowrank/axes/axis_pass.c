@@ -28,7 +28,8 @@ static int lead(const stn_task *task, int axis) {
 }
 
 /* Decides whether the band stays in registers. f64 reads its band again for every product, unless
- * the band is short: a product of f64 takes as long as four of other types. */
+ * the band is short: a product of f64 takes as long as four of other types, which hides the read.
+ */
 static void fit_registers(const stn_task *task, lowrank_pass *p) {
     int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->input_blocks + 1);
     int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
@@ -99,7 +100,7 @@ static double cancelled(const stn_task *task) {
     lowrank_factors factors;
     double sum = 1, square = 1, more = 0;
     if (task->dtype != STN_F16 || !lowrank_factors_make(task, &factors)) return 0;
-    for (int axis = 0; axis < 2; axis++) { /* the last pass, then also the one before it */
+    for (int axis = 0; axis < 2; axis++) { /* the last pass, then the last two together */
         double own_sum = 0, own_square = 0;
         for (int i = 0; i <= task->reach[axis][0] + task->reach[axis][1]; i++) {
             const double weight = factors.weight[axis][i];
@@ -125,15 +126,15 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
     for (int i = 0; i < count; i++) {
         const lowrank_pass *p = &passes[i];
-        double walk = (double)march_stages(p, stn_min(p->segment, task->n[p->axis]));
+        double march = (double)march_stages(p, stn_min(p->segment, task->n[p->axis]));
         /* Half of each band is zero. */
         double flops =
-            2048.0 * p->input_blocks * p->products * 2 * (walk - p->input_blocks / 4.0) * (double)p->all_segments;
+            2048.0 * p->input_blocks * p->products * 2 * (march - p->input_blocks / 4.0) * (double)p->all_segments;
         const double bandwidth = of_memory[task->dtype] * machine->copy_bandwidth;
         double memory = fmax(e->bytes / e->launches / bandwidth, stn_cost_scalar_access(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
         double alone =
-            (walk * (2 * p->input_blocks * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
+            (march * (2 * p->input_blocks * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
         seconds += fmax(fmax(memory, arithmetic), alone) + machine->launch_seconds;
         e->flops += flops * steps;
         needed += 2048.0 * p->input_blocks * p->products * points / 128;
@@ -187,13 +188,11 @@ int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_
     const int axes[3] = {p->axis, p->across, p->other};
     const lowrank_grid grids[3] = {in, out, origin};
     for (int i = 0; i < 3; i++) {
-        const stn_boundary *sides = task->boundary[axes[i]];
         words[i] = (int64_t)(intptr_t)grids[i].data;
         words[3 + i] = task->n[axes[i]];
         for (int axis = 0; axis < 3; axis++) words[6 + 3 * i + axis] = grids[i].at->stride[axes[axis]];
         words[15 + i] = grids[i].at->batch;
-        words[18 + i] = sides[0].kind == STN_FIXED ? task->reach[axes[i]][0] : 0;
-        words[21 + i] = task->n[axes[i]] - (sides[1].kind == STN_FIXED ? task->reach[axes[i]][1] : 0);
+        stn_task_live_points(task, axes[i], &words[18 + i], &words[21 + i]);
     }
     words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->all_segments;
     return stn_div_up(p->all_segments, LOWRANK_PASS_WARPS);

@@ -10,10 +10,10 @@
  * `other`. */
 typedef struct lowrank_pass {
     int axis, across, other;
-    int products;          /* tensor products for one of elements: lowrank_products */
+    int products;          /* tensor products for one product of elements: lowrank_products */
     int vector;            /* elements of an access along x: 16 bytes, or 1 in unaligned rows */
     int input_blocks;      /* blocks of 8 points that 8 outputs depend on */
-    int band_in_registers; /* or it is read again for every product */
+    int band_in_registers; /* 0: the band is read again for every product */
     int blocks;            /* resident on a multiprocessor */
     int stages;            /* in shared memory */
     bool frozen;           /* the last pass of a step, with points frozen by a fixed side */

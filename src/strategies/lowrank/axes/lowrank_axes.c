@@ -1,6 +1,6 @@
-/* Separable taps in one pass for each axis that taps reach along: x, y, z. Past a side of a later
- * axis, values continue from the results of earlier passes, as in the definition: the slowest axis
- * decides at a corner. */
+/* Separable taps in one pass for each axis along which taps reach, in the order x, y, z. Past a
+ * side, a pass continues the results of the earlier passes by the rule of its own axis. So the
+ * slowest axis decides at a corner, as in the definition. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,9 +132,9 @@ static uint64_t launches(const stn_plan *plan) {
     return 1;
 }
 
-/* With two or three passes, the first does not write the grid that the last one reads as its
- * origin, and no pass writes its own input. So execution in place needs no copy; frozen points are
- * then read where they are written. */
+/* With two or three passes, only the last writes the output, and no pass writes its own input. So
+ * execution in place needs no copy: the last pass reads frozen points from the elements that it
+ * writes. */
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     (void)part;

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_LOST 0x1p-50 /* a larger residual exceeds f64's rounding of every weight */
+#define MIN_TOLERANCE 0x1p-50 /* relative residual that rounding of weights to f64 may cause */
 
 static int length(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] + 1; }
 static int place(const stn_task *task, const stn_tap *tap, int axis) {
     return (int)tap->offset[axis] + task->reach[axis][0];
 }
 
-/* Takes the lines through the largest tap as factors; all other taps are products of their
- * weights. */
+/* Takes the taps on the three lines through the largest tap as factors. If the stencil is
+ * separable, every tap is a product of three of their weights. */
 static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     const stn_tap *pivot = task->taps;
     for (size_t k = 0; k < task->ntaps; k++)
@@ -31,8 +31,8 @@ static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     return true;
 }
 
-/* Whether the nonzero products are as many as the nonzero taps; then every missing tap is a product
- * with a zero. */
+/* Whether there are as many nonzero products of factor weights as nonzero taps. If there are more,
+ * some product is nonzero where the stencil has no tap. */
 static bool same_zeros(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     size_t products = 1, taps = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -66,7 +66,8 @@ static void fit_factor(const stn_task *task, double weight[3][LOWRANK_FACTOR], i
         if (weight[axis][i] != 0 && size[i] > 0) weight[axis][i] = (double)(dot[i] / size[i]);
 }
 
-/* Scales by powers of two, which is exact. */
+/* Scales the factors of axes 1 and 2 such that the sum of their absolute weights is in [1/2, 1),
+ * and the factor of axis 0 inversely. Powers of two scale exactly. */
 static void make_bounded(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     for (int axis = 2; axis > 0; axis--) {
         double sum = 0;
@@ -90,7 +91,7 @@ static void gather_single(const stn_task *task, double weight[3][LOWRANK_FACTOR]
 }
 
 bool lowrank_factors_make(const stn_task *task, lowrank_factors *factors) {
-    double rounding = task->dtype == STN_F64 ? DIGITS_LOST : task->dtype == STN_F32 ? 0x1p-24 : 0x1p-13;
+    double rounding = task->dtype == STN_F64 ? MIN_TOLERANCE : task->dtype == STN_F32 ? 0x1p-24 : 0x1p-13;
     long double off = 0, all = 0;
     memset(factors, 0, sizeof *factors);
     if (!take_lines(task, factors->weight) || !same_zeros(task, factors->weight)) return false;
@@ -101,7 +102,7 @@ bool lowrank_factors_make(const stn_task *task, lowrank_factors *factors) {
         all += (long double)task->taps[k].weight * task->taps[k].weight;
     }
     factors->residual = (double)sqrtl(off / all);
-    if (!(factors->residual <= fmax(rounding / (double)task->steps, DIGITS_LOST))) return false;
+    if (!(factors->residual <= fmax(rounding / (double)task->steps, MIN_TOLERANCE))) return false;
     make_bounded(task, factors->weight);
     gather_single(task, factors->weight);
     return true;

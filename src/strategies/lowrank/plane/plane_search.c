@@ -39,7 +39,7 @@ typedef struct search {
     lowrank_shape *best;
     size_t count, most; /* at most LOWRANK_MOST_BEST */
     double seconds[LOWRANK_MOST_BEST];
-    stn_power taps; /* 2D: of as many steps as were needed so far */
+    stn_power taps; /* 2D: the power for the most steps that were needed so far */
     attempt attempts[LOWRANK_SPLITS];
     int faces_fused; /* steps of a launch whose faces have the cost `faces` */
     stn_faces_cost faces;
@@ -77,8 +77,8 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     if (slot) *slot = *shape;
 }
 
-/* Fits the kernels for terms of this pattern into `shapes`; returns a bit for each of the two that
- * fits. */
+/* Fits lowrank_plane (shapes[0]; for an SVD only) and lowrank_mixed (shapes[1]) to terms of this
+ * pattern; bit i of the result is set if shapes[i] fits. */
 static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
                             const lowrank_pattern *pattern, lowrank_shape shapes[2]) {
     unsigned fits = 0;
@@ -123,8 +123,8 @@ static int affordable_terms(const search *s, const lowrank_shape *shape) {
     return least;
 }
 
-/* A lower bound on the terms of one step less, which some launches make; 0 if none do, or if it is
- * unknown. */
+/* A lower bound on the terms of f - 1 steps, if some launches make one step less than f; 0 if none
+ * do, or if no bound is known. */
 static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
     const attempt *a = &s->attempts[split];
     bool shorter = stn_fused_lengths(s->task, shape->launches) == 2;

@@ -14,7 +14,6 @@
 #define MOST_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
-#define MOST_FUSED 96
 #define MIXED_PAIR 36 /* elements of two rows in lowrank_mixed */
 /* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
  * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
@@ -82,7 +81,7 @@ static const struct {
            .plane_start = 8000,
            .half_copy = 400,
            .march = 0.6};
-#define BAND_PADS 30 /* same as BAND_PAD of device/band.cuh */
+#define BAND_PADS 30 /* padding of a band: 2 BAND_PAD of device/band.cuh */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
 
@@ -125,12 +124,13 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
 }
 
 /* The number of products of 16 x 8 x 8 that 128 outputs take. In lowrank_mixed a product counts
- * half, since its depth is 4; a sum of 128 numbers counts a quarter: it has an eighth of the
- * multiplications, at half the rate in the same pipe. */
+ * half, since its depth is 4. A sum of 128 numbers counts a quarter: it has an eighth of the
+ * multiplications, which the same pipe executes at half the rate. */
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
-    /* A product that takes two columns at once is half empty at the beginning and at the end. */
+    /* A product that takes two blocks of columns at once is half empty for a tile's first and last
+     * blocks. */
     int shared = lowrank_step(task->dtype) - 1;
     return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
 }
@@ -177,7 +177,7 @@ static double march_stages(const stn_task *task, const lowrank_shape *shape, int
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
-#define START_STAGES 6 /* stages that the start of a block takes as long as */
+#define START_STAGES 6 /* time of the start of a block, in stages */
 #define IDLE_WAVES 0.5 /* waves of blocks for which multiprocessors are idle at the end */
 /* Chooses the segment: short ones read their lead again often, long ones leave multiprocessors idle
  * at the end, and blocks whose columns are a multiple of 2 KiB apart share memory channels. */
@@ -231,7 +231,7 @@ static void fit_plane(const stn_task *task, lowrank_shape *shape) {
 
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
-    if (fused > MOST_FUSED) return false;
+    if (fused > LOWRANK_MOST_FUSED) return false;
     const uint64_t launches = (task->steps - 1) / (uint64_t)fused + 1;
     shape->launches = launches < INT32_MAX ? (int)launches : INT32_MAX;
     shape->fused = fused;
@@ -301,8 +301,9 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     return f64 * (shape->products == 1 ? rates.plane_once : rates.plane_parts);
 }
 
-/* Seconds of lowrank_plane's instructions in f32. Each scheduler issues for one of the four warps
- * of a block; the tensor cores wait for the parts of their operands. */
+/* Seconds of lowrank_plane's instructions in f32. Each of the four schedulers issues the
+ * instructions of one of a block's four warps. The tensor cores wait for operands to be split into
+ * parts. */
 static double f32_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double stages) {
     const double each = 2 * shape->products * products(task, shape) * rates.f32_product + rates.f32_stage +
                         (shape->vector > 1 ? 0 : rates.f32_line * plane_lines(task, shape));
@@ -352,8 +353,8 @@ static double march_cycles(const stn_task *task, const lowrank_shape *shape) {
     return tiles * per_tile + (waits ? rates.half_line_start : rates.line_start);
 }
 
-/* The same if no other block computes on the multiprocessor: threads then wait for each copy of a
- * single element of f16 in 2D. */
+/* Cycles of the march of one block, if no other block computes on the multiprocessor: in 2D,
+ * threads then wait for each copy of a single element of f16. */
 static double alone_cycles(const stn_task *task, const lowrank_shape *shape) {
     const double march = march_cycles(task, shape);
     if (is_line(task) || task->dtype != STN_F16 || shape->vector > 1) return march;

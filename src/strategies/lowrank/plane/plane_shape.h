@@ -41,8 +41,8 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
-/* lowrank_faces: the cost of the faces in a launch, equal for all shapes of as many steps.
- * lowrank_cost_with_faces: the cost when that of the faces is known. */
+/* lowrank_faces: the cost of a launch's faces, equal for all shapes with the same number of fused
+ * steps. lowrank_cost_with_faces: the cost of a shape, given the cost of its faces. */
 stn_faces_cost lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
 void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                              const stn_faces_cost *faces, stn_estimate *estimate);

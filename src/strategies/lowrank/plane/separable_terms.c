@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A larger residual means that pivots were too small, so another splitting is better. */
-#define DIGITS_LOST 0x1p-50
+#define MIN_TOLERANCE 0x1p-50
 
 const char *lowrank_split_name(lowrank_split split) {
     static const char *const names[LOWRANK_SPLITS] = {"svd", "star"};
@@ -74,7 +74,7 @@ stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowra
     }
     if (split != LOWRANK_SVD) drop_small_terms(terms, dropped);
     terms->residual = terms->count ? residual_of(taps, terms, size) : 0;
-    if (split != LOWRANK_SVD && terms->residual > fmax(tolerance, DIGITS_LOST)) terms->count = 0;
+    if (split != LOWRANK_SVD && terms->residual > fmax(tolerance, MIN_TOLERANCE)) terms->count = 0;
     return STN_OK;
 }
 

@@ -7,7 +7,8 @@
 /* Ways to split taps W into terms u v^T. */
 typedef enum lowrank_split {
     LOWRANK_SVD, /* any taps: the fewest terms, each as wide as W */
-    /* Star A + B, A along y and B along x: terms C(f, k) A^k B^(f - k), of that width. */
+    /* Star A + B, A along y and B along x: terms C(f, k) A^k B^(f - k), C(f, k) being the binomial
+     * coefficient. Term k reaches k steps along y and f - k steps along x. */
     LOWRANK_STAR,
     LOWRANK_SPLITS
 } lowrank_split;
@@ -28,8 +29,8 @@ typedef struct lowrank_terms {
 stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowrank_split split, double tolerance,
                               lowrank_terms *terms, stn_error *error);
 void lowrank_terms_clear(lowrank_terms *terms);
-/* Total magnitude of the products of the terms' weights over that of the taps: the amplification of
- * rounding errors. */
+/* The amplification of rounding errors: the sum of the magnitudes of the products of the terms'
+ * weights, over the sum of the magnitudes of the taps' weights. */
 double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps);
 /* The amplification of rounding errors in the first of a term's two products, for random data in
  * [0, 1]: the root mean square of U X after V over that of the result. It is large when terms

@@ -11,7 +11,8 @@
  * square vanishes in rounding. */
 #define ORTHOGONAL 1e-16L
 #define SQRT2 1.41421356237309504880168872420969808L
-#define SLACK 16 /* elimination may leave this factor more than the best terms do */
+/* Elimination may leave a residual that is larger by this factor than that of the best terms. */
+#define SLACK 16
 
 /* W = Q M^T, column by column: q[k] has `rows` numbers, m[k] has `columns`. */
 typedef struct factors {

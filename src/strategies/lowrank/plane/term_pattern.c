@@ -6,8 +6,8 @@
 
 #include "base/arith.h"
 
-/* Relative to the largest weight along y: dividing by a smaller middle weight would blow up the
- * others. */
+/* The smallest middle weight along y by which a term is divided, relative to the term's largest
+ * weight along y. A smaller divisor would make the other weights too large. */
 #define SMALLEST_UNIT 0.01
 
 static int width(const lowrank_span *s) { return s->y[0] + s->y[1] + s->x[0] + s->x[1]; }

@@ -1,6 +1,7 @@
-/* Finds the core of fused 3D taps. Every slice of the taps is a linear combination of a few of
- * their slices, so the vectors along z and x hold the coefficients of these combinations, and the
- * core consists of the taps' own fibres along y. */
+/* Finds the core of fused 3D taps. Every slice of the taps, perpendicular to z or x, is a linear
+ * combination of a few of these slices. The vectors along z and x hold the coefficients of these
+ * combinations, and the core consists of the taps' own fibres along y (the weights at one z and x).
+ */
 #include "strategies/lowrank/volume/core_search.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@
 
 #define SIDE LOWRANK_CORE_SIDE
 #define EXACT 0x1p-50 /* a smaller residual counts as rounding */
-/* The largest amplification of rounding errors that meets the bounds of tests/NUMERICS.md: two of
- * sixteen digits in f64. */
+/* The largest amplification of rounding errors that meets the bounds of tests/NUMERICS.md; in f64
+ * it costs two of sixteen digits. */
 static double most_growth(stn_dtype dtype) { return dtype == STN_F64 ? 64 : dtype == STN_F32 ? 8 : 4; }
 
 static void measure(const stn_power *taps, lowrank_core *core) {
@@ -38,8 +39,8 @@ static void measure(const stn_power *taps, lowrank_core *core) {
     core->growth = weights > 0 ? (double)(sizes / weights) : 1;
 }
 
-/* Sets the reaches of the vectors along y; the weight of a sum that contributes to one plane is
- * multiplied into them. */
+/* Sets the reaches of the vectors along y. If a sum contributes to only one plane, its weight is
+ * multiplied into them and becomes 1. */
 static void finish_rights(const stn_power *taps, lowrank_core *core) {
     for (int k = 0; k < core->sums; k++) {
         int count = 0, last = 0;

@@ -15,8 +15,8 @@ typedef enum lowrank_core_method {
     LOWRANK_CORE_METHODS
 } lowrank_core_method;
 #define LOWRANK_TOO_MANY_TERMS (-1)
-/* False if this way finds no core that is exact to rounding and small enough; *core is undefined
- * then, but for `terms`: LOWRANK_TOO_MANY_TERMS if its vectors need more than LOWRANK_CORE_TERMS.
- * `taps` holds the task's fused taps. */
+/* False if this method finds no core that is exact to rounding and small enough. *core is then
+ * undefined except for `terms`, which is LOWRANK_TOO_MANY_TERMS if its vectors need more than
+ * LOWRANK_CORE_TERMS terms. `taps` holds the task's fused taps. */
 bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core);
 #endif

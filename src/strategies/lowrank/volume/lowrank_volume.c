@@ -72,8 +72,9 @@ static void make_bounded(lowrank_core *core) {
     }
 }
 
-/* f32: rounds weights as the kernel splits them, otherwise to 24 bits. Tensor cores truncate sums,
- * losing half a unit in the last place on average; weights are scaled up to compensate. */
+/* f32: rounds the weights of products to the parts into which the kernel splits them, and other
+ * weights to 24 bits. Tensor cores truncate sums, which lose half a unit in the last place on
+ * average; with three products, weights are scaled up to compensate. */
 #define CUT_OFF 4.2e-8
 static void round_vectors(const stn_power *taps, int passes, lowrank_core *core) {
     int bits = 11 * lowrank_band_parts(passes);
@@ -141,7 +142,7 @@ typedef struct volume_operator {
 
 typedef struct volume_state {
     int launches, extended;
-    int form; /* block form requested by the candidate */
+    int form; /* block form that the candidate requests */
     int noperators;
     volume_operator operators[2]; /* by length of a launch (common/launches.h) */
     stn_faces *faces;             /* NULL where all axes wrap */
@@ -167,18 +168,19 @@ typedef struct search {
     bool too_many_terms;       /* see lowrank_volume_fit; more steps need no fewer terms */
 } search;
 
-/* Whether f steps could be among the best, and within the time limit, with the last shape's
- * products and without faces: a cheap lower bound. */
+/* Whether f steps could be among the best with the last shape's products and without faces, which
+ * is a good guess, and within the time limit, by a lower bound that holds for every shape. */
 typedef enum outlook { CAN_WIN, TOO_SLOW, OVER_LIMIT } outlook;
 static outlook outlook_of(const search *s, int fused) {
     lowrank_volume_shape bare = s->last;
     stn_estimate e;
-    if (!bare.fused || (s->count < s->most && !(s->machine->time_limit > 0))) return CAN_WIN;
+    if (!bare.fused) return CAN_WIN;
     bare.fused = fused;
     bare.extended = 1;
     lowrank_volume_cost(s->task, s->machine, &bare, &e);
     if (s->count == s->most && !(e.seconds < s->seconds[s->count - 1])) return TOO_SLOW;
-    return stn_exceeds_time_limit(s->machine, e.seconds) ? OVER_LIMIT : CAN_WIN;
+    const double least = lowrank_volume_least_seconds(s->task, s->machine, fused);
+    return stn_exceeds_time_limit(s->machine, least) ? OVER_LIMIT : CAN_WIN;
 }
 
 static void insert_candidate(search *s, const lowrank_volume_shape *shape) {

@@ -1,5 +1,5 @@
-/* Detects taps that are two separable terms, by an eigenvalue problem of 2 x 2 matrices, and
- * expands their powers. */
+/* Detects taps that are the sum of two separable terms, by an eigenvalue problem of 2 x 2 matrices,
+ * and expands their powers. */
 #include "strategies/lowrank/volume/pair_split.h"
 
 #include <math.h>
@@ -19,8 +19,9 @@ static void solve2(long double m[2][2], const long double right[2], long double 
     out[1] = (m[0][0] * right[1] - m[1][0] * right[0]) / d;
 }
 
-/* With two slices each along z and x, the fibres along y are a pencil of 2 x 2 matrices M_y[p][k].
- * Two separable terms diagonalise all of them with the same vectors:
+/* If two slices p perpendicular to x and two slices k perpendicular to z span all others, the
+ * weights where they cross are a 2 x 2 matrix M_y[p][k] for each y. If the taps are the sum of two
+ * separable terms i, the same vectors diagonalise all these matrices:
  * M_y = sum over i of  value[i][y] x_i z_i^T. */
 typedef struct pencil {
     int count;

@@ -1,5 +1,5 @@
-/* Taps that are two separable terms, and their powers: f + 1 terms for f steps, by the binomial
- * theorem. */
+/* Taps that are the sum of two separable terms, and the powers of such taps: f + 1 terms for f
+ * steps, by the binomial theorem. */
 #ifndef STN_STRATEGIES_LOWRANK_VOLUME_PAIR_SPLIT_H
 #define STN_STRATEGIES_LOWRANK_VOLUME_PAIR_SPLIT_H
 #include "strategies/common/stencil_power.h"

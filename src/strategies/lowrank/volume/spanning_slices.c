@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Relative to all weights: a slice is linearly independent of the others if its residual is larger.
- */
+/* A slice is linearly independent of the pivots if its residual is larger than this, relative to
+ * the norm of all weights. */
 #define INDEPENDENT 0x1p-51L
 
 static long double dot(const long double *a, const long double *b, int n) {
@@ -63,8 +63,8 @@ bool lowrank_fibre_is_zero(const stn_power *taps, int z, int x) {
     return true;
 }
 
-/* Counts the core's terms that pivot number k adds: fibres of the taps that are not zero, where it
- * crosses the pivots along z. */
+/* Counts the terms that pivot number k adds to the core: one for each pivot along z that it crosses
+ * in a fibre of the taps that is not zero. */
 static void count_terms(const stn_power *taps, const lowrank_slices *along_z, int k, lowrank_slices *s) {
     for (int i = 0; along_z && i < along_z->rank; i++)
         s->terms += !lowrank_fibre_is_zero(taps, along_z->pivot[i], s->pivot[k]);

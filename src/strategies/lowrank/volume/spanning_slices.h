@@ -4,16 +4,17 @@
 #include "strategies/common/stencil_power.h"
 #include "strategies/lowrank/volume/tap_core.h"
 
-/* The slices perpendicular to one axis, each as one vector, and the spanning ones. */
+/* The slices perpendicular to one axis, each as one vector, and the spanning slices (pivots), of
+ * which all others are linear combinations. */
 typedef struct lowrank_slices {
     int count, length, rank;
-    int terms;                    /* of the core, with the spanning slices so far; 0: not counted */
+    int terms;                    /* of the core with the pivots found so far; 0: not counted */
     int pivot[LOWRANK_CORE_SIDE]; /* indices of the spanning slices */
     /* Slice i = sum over k of part[k][i] * slice pivot[k]. */
     long double part[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
-    /* Slice pivot[k] = sum over j of upper[j][k] * q[j]. */
+    /* Slice pivot[k] = sum over j of upper[j][k] * q[j], with orthonormal vectors q. */
     long double upper[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE];
-    /* The components along q of a slice that was dropped when `of` slices were pivots. */
+    /* For each slice: its components along q, computed when there were `of` pivots. */
     struct {
         int of;
         long double along[LOWRANK_CORE_SIDE];
@@ -23,9 +24,9 @@ typedef struct lowrank_slices {
 
 /* Cuts the taps perpendicular to axis 0 (z) or 2 (x) and finds the spanning slices: from the
  * outermost inwards, or those with the largest residual first. Residuals of the size of rounding
- * count as zero. along_z: where slices perpendicular to x are cut, those perpendicular to z; NULL:
- * terms are not counted. False if out of memory, or once the core has more than LOWRANK_CORE_TERMS
- * terms. */
+ * count as zero. along_z: the slices perpendicular to z, if those perpendicular to x are cut and
+ * terms are counted; otherwise NULL. False if out of memory, or once the core has more than
+ * LOWRANK_CORE_TERMS terms. */
 bool lowrank_slices_make(const stn_power *taps, int axis, bool outer_first, const lowrank_slices *along_z,
                          lowrank_slices *slices);
 /* Writes every slice as a combination of the spanning ones: `part`. */

@@ -19,8 +19,8 @@ typedef struct lowrank_core {
     double c[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE], u[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE],
         v[LOWRANK_CORE_TERMS][LOWRANK_CORE_SIDE];
     double residual; /* of the vectors rounded to double: relative Frobenius norm */
-    /* Total magnitude of all products over that of all weights: the amplification of rounding
-     * errors. */
+    /* The amplification of rounding errors: the sum of the magnitudes of all products, over that of
+     * all weights. */
     double growth;
 } lowrank_core;
 /* Whether v[r] is a single weight, at offset 0. */

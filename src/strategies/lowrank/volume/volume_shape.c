@@ -92,7 +92,8 @@ static int stage_pitch(const stn_task *task, int width) {
     return (int)stn_round_up(width - beyond, 16) + beyond;
 }
 
-/* Additions along z of a point for one plane, and single weights. */
+/* Multiply-adds for one point and one plane: those of the sums along z, and those of terms with a
+ * single weight along y. */
 static int count_sums(const stn_power *taps, const lowrank_core *core) {
     bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
     int sums = 0;
@@ -122,7 +123,7 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     b->products = products;
     b->sums = 4 * b->tiles * count_sums(taps, core);
     int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
-    /* Taps of weight 0 too, beyond the reach of every v. */
+    /* Taps of weight 0 count too, even beyond the reach of every vector along y. */
     int reach = taps->size[1] - 1 - taps->low[1];
     int after = (int)stn_max(stn_max(k_slice * k_slices - lead, k_slice * k_slices_plain - plain.low) - rows, reach);
     int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
@@ -175,8 +176,8 @@ static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
                                   : (int)stn_alignment_pad_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
-/* Chooses the number of stages: one from which a block computes, `beyond` more that it keeps or
- * that must be present, and three that arrive, or two if shared memory is too small for three. */
+/* Chooses the number of stages: one from which a block computes, `beyond` others that must be in
+ * shared memory at the same time, and three that arrive, or two if there is no room for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
                        const lowrank_core *core, int beyond, lowrank_volume_shape *b) {
     count_work(task, taps, core, b);
@@ -281,7 +282,7 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
         if (!fit_block(task, machine, taps, &tried, &b)) continue;
-        /* Faces cost the same for all ways, and their cost takes longer to compute. */
+        /* The faces cost the same for all methods, and their cost takes longer to compute. */
         lowrank_volume_shape bare = b;
         bare.extended = 1;
         lowrank_volume_cost(task, machine, &bare, &cost);
@@ -294,8 +295,8 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
 }
 
 /* The fraction of the tensor cores' rate that products alone reach: in f64 all of it. In f32 and
- * f16, kernels that read single weights from the ring load their left factor mostly from shared
- * memory and do not wait for another product. */
+ * f16, kernels with a ring load most left factors from shared memory, so that products do not wait
+ * for each other. */
 static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
     double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
     return task->dtype == STN_F64 ? 1 : b->ring ? part / rates.ring : part;
@@ -304,6 +305,16 @@ static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
 /* Cycles of a multiprocessor to copy an element of f64 of unaligned rows, which products hide (791
  * x 425 x 167, 4 taps: 0.60 ms; 541 x 191 x 347, 7 taps, two steps: 0.27 ms). */
 #define F64_ELEMENT_CYCLES 1.4
+
+double lowrank_volume_least_seconds(const stn_task *task, const stn_machine *machine, int fused) {
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task),
+                 depth = 1 + fused * (task->reach[0][0] + task->reach[0][1]),
+                 launch = fmax(bytes / (rates.memory * machine->copy_bandwidth),
+                               (depth * rates.plane + rates.start) / machine->clock);
+    /* A little less, because lowrank_volume_cost rounds otherwise. */
+    return (1 - 1e-9) * ceil((double)task->steps / fused) * (machine->launch_seconds + launch) *
+           (task->dtype == STN_F32 ? rates.f32 : 1);
+}
 
 /* Each launch takes the largest of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernel reaches, and of the serial march of one block, which more multiprocessors do
@@ -321,7 +332,7 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
     double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
     double warp_planes = planes * b->warps_x * b->warps_y * blocks, products = b->products * warp_planes;
-    double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
+    double march = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
     double size = (double)stn_dtype_size(task->dtype);
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
@@ -344,7 +355,7 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
         memory = fmax(memory, launches * F64_ELEMENT_CYCLES * elements / (machine->multiprocessors * machine->clock));
     else
         arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, 0.5 * elements, machine));
-    double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
+    double launch = fmax(fmax(memory, arithmetic) / launches, march / machine->clock);
     double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
     e->seconds = launches * (machine->launch_seconds + launch + faces) * (task->dtype == STN_F32 ? rates.f32 : 1);
 }

@@ -19,21 +19,23 @@ typedef struct lowrank_volume_shape {
     int chunk; /* planes that a block marches through */
     /* Products of a warp for one plane, 16 x 8 x 4 in f64, 16 x 8 x 8 in other types. */
     int products;
-    int sums;     /* sums of a lane for one plane */
+    int sums;     /* multiply-adds on CUDA cores of a lane for one plane */
     int shared;   /* bytes of dynamic shared memory */
     int form;     /* requested block form; 0: chosen by rule */
     float growth; /* error amplification of the core */
 } lowrank_volume_shape;
 
-/* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms,
- * or of the default form (0); false if the kernel can take none. too_many_terms: in and
- * out, whether cores of spanning slices have too many terms, with these or with fewer fused steps;
- * they are not tried again then. */
+/* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms, or
+ * of a default form (0); false if the kernel can take none. too_many_terms: input and output;
+ * whether cores of spanning slices have too many terms, for these or for fewer fused steps. If it
+ * is set, such cores are not tried. */
 bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
                         bool *too_many_terms, lowrank_core *core, lowrank_volume_shape *shape);
 int lowrank_volume_forms(void);
 void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *shape,
                          stn_estimate *estimate);
+/* A lower bound on the cost of every shape with `fused` steps a launch. */
+double lowrank_volume_least_seconds(const stn_task *task, const stn_machine *machine, int fused);
 /* Blocks of a launch along z, y and x of one grid. */
 void lowrank_volume_tiles(const stn_task *task, const lowrank_volume_shape *shape, int64_t tiles[3]);
 #endif

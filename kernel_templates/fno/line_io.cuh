@@ -37,7 +37,7 @@ struct line_targets {
     __device__ __forceinline__ line_targets(const line_arguments &a, FNO_TO *out, long long item, int o) {
         one = o < a.outputs, two = o + 1 < a.outputs, other = FNO_REAL ? a.out_stride : 1;
         if (FNO_BIAS && one) {
-            const long long b = FNO_BIAS == 1 ? o : item % a.inner;  // channel of the line, or item
+            const long long b = FNO_BIAS == 1 ? o : item % a.inner;  // by channel, or by item
             const STORE *const from = a.bias + NUMBERS * b;
             bias.re = load_number(from);
             if (!FNO_REAL || two) bias.im = load_number(FNO_REAL && FNO_BIAS == 2 ? from : from + 1);

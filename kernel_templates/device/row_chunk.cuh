@@ -1,0 +1,40 @@
+// Kernels that copy or combine grids of any layout row by row.
+//
+//     row   |<- COVERED ->|<- COVERED ->|<-    |
+//           | block 0     | block 1     | ...  |
+//
+// A block has one chunk of one row; each thread takes PER_THREAD points, THREADS_X apart. Rows
+// follow by y, then z, then grids of the batch.
+#pragma once
+#include "params.cuh"
+
+constexpr int PER_THREAD = 4, COVERED = THREADS_X * PER_THREAD;
+
+template <typename S>
+struct strided_grid {
+    S *at;
+    long long stride[3], batch;  // in elements; axes z, y, x
+};
+template <typename S>
+__device__ __forceinline__ S *row_of(const strided_grid<S> &g, long long batch, long long z, long long y) {
+    return g.at + batch * g.batch + z * g.stride[0] + y * g.stride[1];
+}
+
+// The points that no fixed side freezes.
+struct live_box {
+    long long low[3], high[3];  // axes z, y, x
+};
+__device__ __forceinline__ bool is_live(const live_box &live, int axis, long long i) {
+    return i >= live.low[axis] && i < live.high[axis];
+}
+
+// The row of this block, and the first point of this thread.
+struct row_chunk {
+    long long batch, z, y, first;
+};
+// n: extents of the grid whose rows are divided; chunks: of each row.
+__device__ __forceinline__ row_chunk find_row_chunk(const long long (&n)[3], long long chunks) {
+    const long long row = blockIdx.x / chunks, first = (blockIdx.x - row * chunks) * COVERED + threadIdx.x;
+    const long long plane = row / n[1], y = row - plane * n[1], batch = plane / n[0], z = plane - batch * n[0];
+    return {batch, z, y, first};
+}

@@ -1,0 +1,59 @@
+// Copies a grid into a larger one, with the values past its sides around it.
+//
+//     out(p) = state(fold(q))   q = p - low in the grid, or within the taps' reach of a side that
+//                               folds (device/boundary.cuh)
+//     out(p) = constant         q within the taps' reach past a constant side
+//     out(p) = 0                q farther outside
+//     state(q) = in(q)          at points that a fixed side freezes
+//     state(q) = before(q)      at other points
+//
+//          |<- low ->|<-        n         ->|<- reach ->|
+//     row  | folded  | points of the grid   | folded    | 0 0 0 |
+//
+// `before` is the result of the previous step: `in` itself, or the interior of a padded grid.
+// A block has one chunk of one row of the larger grid (device/row_chunk.cuh). Memory bound.
+#include "device/boundary.cuh"
+#include "device/element.cuh"
+#include "device/launch_checks.cuh"
+#include "device/row_chunk.cuh"
+#include "params.cuh"
+
+struct padded_load_arguments {
+    strided_grid<const STORE> in, before;
+    strided_grid<STORE> out;
+    long long n[3], padded[3], low[3];  // extents of both grids; widths of the low halos
+    live_box live;
+    long long chunks;     // of each row
+    REAL constant[3][2];  // value past each side
+};
+static_assert(layout_matches(sizeof(padded_load_arguments), sizeof(padded_load_arguments::constant)),
+              "the launcher's mirrored struct of the arguments");
+
+extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid_constant__ padded_load_arguments a) {
+    const row_chunk to = find_row_chunk(a.padded, a.chunks);
+    const long long z = to.z - a.low[0], y = to.y - a.low[1];
+    const bool far = z >= a.n[0] + Z_HIGH || y >= a.n[1] + Y_HIGH;
+    const long long from_z = far ? 0 : fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0]);
+    const long long from_y = far ? 0 : fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]);
+    const bool live_row = is_live(a.live, 0, from_z) && is_live(a.live, 1, from_y);
+    const STORE *const in = row_of(a.in, to.batch, from_z, from_y), *const before =
+                                                                        row_of(a.before, to.batch, from_z, from_y);
+    STORE *const out = row_of(a.out, to.batch, to.z, to.y);
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        const long long own_x = to.first + k * THREADS_X, x = own_x - a.low[2];
+        if (own_x >= a.padded[2]) continue;
+        const bool outside = far || x >= a.n[2] + X_HIGH;
+        const long long from_x = outside ? 0 : fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2]);
+        REAL constant = 0;
+        if (from_x < 0) constant = a.constant[2][from_x == PAST_HIGH];
+        if (from_y < 0) constant = a.constant[1][from_y == PAST_HIGH];
+        if (from_z < 0) constant = a.constant[0][from_z == PAST_HIGH];
+        STORE value = narrow<STORE>(constant);
+        if (!outside && from_z >= 0 && from_y >= 0 && from_x >= 0) {
+            const bool live = live_row && is_live(a.live, 2, from_x);
+            value = live ? before[from_x * a.before.stride[2]] : in[from_x * a.in.stride[2]];
+        }
+        out[own_x * a.out.stride[2]] = value;
+    }
+}

@@ -1,0 +1,36 @@
+/* Arguments, blocks and cost of kernels that copy grids row by row; see row_copy.h. */
+#include "strategies/common/row_copy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+/* Cycles of a multiprocessor for a block, whose 8 warps find their row by three divisions of 64-bit
+ * numbers: 172032 rows of 30 points take 0.36 ms, 33135 rows of 53 points 48 us. */
+#define BLOCK_CYCLES 400
+
+stn_strided_grid stn_strided_grid_at(const stn_grid_layout *layout, const void *at) {
+    stn_strided_grid grid = {.at = at, .batch = layout->batch};
+    memcpy(grid.stride, layout->stride, sizeof grid.stride);
+    return grid;
+}
+
+stn_live_box stn_live_box_of(const stn_task *task) {
+    stn_live_box live;
+    for (int axis = 0; axis < 3; axis++) stn_task_live_points(task, axis, &live.low[axis], &live.high[axis]);
+    return live;
+}
+
+static int64_t rows_of(const stn_task *task) { return task->batch * task->n[0] * task->n[1]; }
+
+int64_t stn_row_blocks(const stn_task *task) { return rows_of(task) * stn_row_chunks(task); }
+
+bool stn_row_blocks_fit(const stn_task *task) { return rows_of(task) <= INT32_MAX / stn_row_chunks(task); }
+
+double stn_row_seconds(const stn_task *task, const stn_machine *machine, stn_dtype dtype, int grids) {
+    const double bytes = grids * (double)stn_task_points(task) * (double)stn_dtype_size(dtype);
+    const double cycles = BLOCK_CYCLES * (double)stn_row_blocks(task);
+    return fmax(bytes / machine->copy_bandwidth, cycles / (machine->multiprocessors * machine->clock)) +
+           machine->launch_seconds;
+}
