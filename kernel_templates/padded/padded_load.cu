@@ -39,21 +39,24 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid
     const STORE *const in = row_of(a.in, to.batch, from_z, from_y), *const before =
                                                                         row_of(a.before, to.batch, from_z, from_y);
     STORE *const out = row_of(a.out, to.batch, to.z, to.y);
+    STORE value[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         const long long own_x = to.first + k * THREADS_X, x = own_x - a.low[2];
-        if (own_x >= a.padded[2]) continue;
         const bool outside = far || x >= a.n[2] + X_HIGH;
         const long long from_x = outside ? 0 : fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2]);
         REAL constant = 0;
         if (from_x < 0) constant = a.constant[2][from_x == PAST_HIGH];
         if (from_y < 0) constant = a.constant[1][from_y == PAST_HIGH];
         if (from_z < 0) constant = a.constant[0][from_z == PAST_HIGH];
-        STORE value = narrow<STORE>(constant);
-        if (!outside && from_z >= 0 && from_y >= 0 && from_x >= 0) {
-            const bool live = live_row && is_live(a.live, 2, from_x);
-            value = live ? before[from_x * a.before.stride[2]] : in[from_x * a.in.stride[2]];
-        }
-        out[own_x * a.out.stride[2]] = value;
+        value[k] = narrow<STORE>(constant);
+        if (outside || from_z < 0 || from_y < 0 || from_x < 0) continue;
+        const bool live = live_row && is_live(a.live, 2, from_x);
+        value[k] = *(live ? before + from_x * a.before.stride[2] : in + from_x * a.in.stride[2]);
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        const long long own_x = to.first + k * THREADS_X;
+        if (own_x < a.padded[2]) out[own_x * a.out.stride[2]] = value[k];
     }
 }

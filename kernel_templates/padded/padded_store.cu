@@ -23,11 +23,17 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_store(const __gri
     const bool live_row = is_live(a.live, 0, at.z) && is_live(a.live, 1, at.y);
     const STORE *const in = row_of(a.in, at.batch, at.z, at.y), *const result = row_of(a.result, at.batch, at.z, at.y);
     STORE *const out = row_of(a.out, at.batch, at.z, at.y);
+    STORE value[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         const long long x = at.first + k * THREADS_X;
         if (x >= a.n[2]) continue;
         const bool live = live_row && is_live(a.live, 2, x);
-        out[x * a.out.stride[2]] = live ? result[x * a.result.stride[2]] : in[x * a.in.stride[2]];
+        value[k] = *(live ? result + x * a.result.stride[2] : in + x * a.in.stride[2]);
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        const long long x = at.first + k * THREADS_X;
+        if (x < a.n[2]) out[x * a.out.stride[2]] = value[k];
     }
 }
