@@ -216,7 +216,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
     t.run_x = first_x + threadIdx.x % COPY_LANES * RUN;
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
-    if constexpr (WRAPPED)
+    if constexpr (WRAPPED && !WORDS)
         if (!t.inside) {
 #pragma unroll
             for (int r = 0; r < COPY_ROWS; r++) t.source_y[r] = WRAPS_Y ? wrapped(t.run_y + r, ny) : t.run_y + r;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
                           out_x = x - (WORDS ? stored_place : 0);
                 const bool whole = in_x >= 0 && in_x + RUN <= nx, stored_whole = out_x >= own_x && out_x + RUN <= end;
                 const unsigned bit = 1u << (r * COPIES + s);
-                if (!lies_in(y, ny)) continue;
+                if (!lies_in(y, ny) && !(WORDS && WRAPS_Y)) continue;
                 if (whole) t.exists[changed] |= bit;
                 if (!whole && in_x + RUN > 0 && in_x < nx) t.partial[changed] |= bit;
                 if (stores && stored_whole) t.stored[changed] |= bit;
@@ -298,12 +298,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     sums_type sums[FUSED] = {};
     int z = z0 - FUSED * Z_REACH, slot = 0, parity = 0;
+    far_words far;  // of the newest plane that was fetched
+#pragma unroll
+    for (int i = 0; i < FAR; i++) far.index[i] = -1;
     // This lane's first runs of the planes that are fetched and stored next.
     const STORE *from = in + z * a.in_z + t.run_y * a.in_y + t.run_x;
     STORE *to = out + (z - FUSED * Z_REACH) * a.out_z + t.run_y * a.out_y + t.run_x;
 #pragma unroll
     for (int p = 0; p < PREFETCH; p++, from += a.in_z) {
-        fetch_plane(a, t, z + p, from, shared.slot[p]);
+        if (FAR && p > 0 && !t.inside) store_far(far, shared.slot[p - 1]);
+        fetch_plane(a, t, z + p, from, shared.slot[p], far);
         copy_async_commit();
     }
 #pragma unroll 1
@@ -313,7 +317,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
         const int ready = slot;
-        if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, from, shared.slot[slot ? slot - 1 : PREFETCH]);
+        if (FAR && !t.inside) store_far(far, shared.slot[slot < 2 ? slot + PREFETCH - 1 : slot - 2]);
+        if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, from, shared.slot[slot ? slot - 1 : PREFETCH], far);
         copy_async_commit();
         slot = slot < PREFETCH ? slot + 1 : 0;
 

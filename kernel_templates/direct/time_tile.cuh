@@ -125,6 +125,16 @@ struct shared_type {
 
 constexpr bool WRAPS_X = X_SIDE_LOW == WRAP, WRAPS_Y = Y_REACH && Y_SIDE_LOW == WRAP;
 constexpr bool WRAPPED = WRAPS_X || WRAPS_Y;
+// WORDS: where rows wrap, a word past a side has two points that are seldom one word of the row's
+// other end. A side has FAR_WORDS such words; a lane loads their points, FAR words for all rows
+// that its COPY_LANES lanes copy, and stores them in shared memory an iteration later.
+constexpr int FAR_WORDS = MARGIN_X / 2 + 1;
+constexpr int FAR = WORDS && WRAPS_X ? (COPY_ROWS * 2 * FAR_WORDS + COPY_LANES - 1) / COPY_LANES : 0;
+static_assert(!FAR || PREFETCH >= 2, "far words of a plane are stored before the iteration that reads them");
+struct far_words {
+    STORE low[FAR ? FAR : 1], high[FAR ? FAR : 1];
+    int index[FAR ? FAR : 1];  // in a slot, in words; -1 if there is no such word
+};
 
 struct tile {
     int y, x;  // position of this lane's first point
@@ -134,9 +144,10 @@ struct tile {
     // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
     // apart.
     int run_y, run_x;
-    // WRAPPED, in a tile that is not inside: the rows of the grid that this lane copies, and the
-    // columns at which its runs in a row begin. Past a side that wraps, those of the other end.
-    int source_y[WRAPPED ? COPY_ROWS : 1], source_x[WRAPPED ? COPIES : 1];
+    // WRAPPED and not WORDS, in a tile that is not inside: the rows of the grid that this lane
+    // copies, and the columns at which its runs in a row begin. Past a side that wraps, those of
+    // the other end.
+    int source_y[WRAPPED && !WORDS ? COPY_ROWS : 1], source_x[WRAPPED && !WORDS ? COPIES : 1];
     // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
     // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
     // (partial_stored). WORDS: [1] is for planes whose rows begin in the other half of a word than
@@ -214,16 +225,14 @@ __device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, con
     const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++) {
-        const int y = t.source_y[WRAPPED ? r : 0];
+        const int y = t.source_y[WRAPPED && !WORDS ? r : 0];
         const STORE *const row = plane + y * a.in_y;
-        const int place = static_cast<int>(place_of(row + t.run_x));
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
-            int x = t.source_x[WRAPPED ? s : 0] - place;
-            if (WORDS && WRAPS_X && x < 0) x += nx;
+            const int x = t.source_x[WRAPPED && !WORDS ? s : 0];
             const bool whole = x >= 0 && x + RUN <= nx;
-            if (!(PARTIAL || WORDS))
+            if (!PARTIAL)
                 copy_async_if<sizeof(run)>(lies_in(y, ny) && whole, 1, &to, row + x);
             else if (lies_in(y, ny)) {
                 if (whole && reinterpret_cast<unsigned long long>(row + x) % sizeof(run) == 0)
@@ -235,41 +244,84 @@ __device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, con
     }
 }
 
+// FAR: loads the far words of the rows that this lane's COPY_LANES lanes copy, which are stored
+// later, so that no lane waits for them.
+__device__ __forceinline__ void load_far(const tile_arguments &a, const tile &t, const STORE *plane, far_words &far) {
+    const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx), lane = threadIdx.x % COPY_LANES;
+    const int first_x = t.run_x - lane * RUN;
+    const bool has_far = first_x < 0 || first_x + WIDTH > nx;
+#pragma unroll
+    for (int i = 0; i < FAR; i++) {
+        far.index[i] = -1;
+        if (!has_far) continue;
+        const int number = i * COPY_LANES + lane, r = number / (2 * FAR_WORDS), k = number % (2 * FAR_WORDS);
+        const int y = WRAPS_Y ? wrapped(t.run_y + r, ny) : t.run_y + r;
+        const STORE *const row = plane + y * a.in_y;
+        const int from_first = static_cast<int>(place_of(row + t.run_x)) - first_x;  // of column 0
+        const int word = k < FAR_WORDS ? k : (nx + from_first) / RUN + k - FAR_WORDS, x = word * RUN - from_first;
+        const bool is_far = r < COPY_ROWS && lies_in(y, ny) && word < WIDTH / RUN && (x < 0 || x + RUN > nx);
+        if (!is_far) continue;
+        far.low[i] = row[wrapped(x, nx)], far.high[i] = row[wrapped(x + 1, nx)];
+        far.index[i] = (r % ROWS * THREADS + threadIdx.x - lane + r / ROWS * LANES_X) * RUNS + word;
+    }
+}
+__device__ __forceinline__ void store_far(const far_words &far, slot_type &slot) {
+#pragma unroll
+    for (int i = 0; i < FAR; i++) {
+        run word;
+        word.at[0] = far.low[i], word.at[RUN - 1] = far.high[i];
+        if (far.index[i] >= 0) reinterpret_cast<run *>(&slot)[far.index[i]] = word;
+    }
+}
+
 // Starts the copies of a level 0 plane into its slot; `from` is this lane's first run of plane z.
 // Points outside of the grid are copied only past sides that wrap.
 __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, const STORE *from,
-                                            slot_type &slot) {
+                                            slot_type &slot, far_words &far) {
     const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
     if (!lies_in(z, nz)) {
         if (Z_SIDE_LOW != WRAP) return;
         from += (wrapped(z, nz) - z) * a.in_z;
         z = wrapped(z, nz);
     }
-    if constexpr (WRAPPED)
+    const STORE *const plane = from - t.run_x - t.run_y * a.in_y;
+    if constexpr (WRAPPED && !WORDS)
         if (!t.inside) {
-            fetch_wrapped_plane(a, t, from - t.run_x - t.run_y * a.in_y, slot);
+            fetch_wrapped_plane(a, t, plane, slot);
             return;
         }
+    if (FAR && !t.inside) load_far(a, t, plane, far);
     const unsigned changed = changes_place(z, t.in_odd);
-    unsigned exists = flags_of(t.exists, changed), partial = flags_of(t.partial, changed);
+    unsigned exists = flags_of(t.exists, changed), partial = FAR ? 0 : flags_of(t.partial, changed);
     // In all planes but the first and the last, the elements before and after a row also belong to
     // the array, so that partial runs are copied as a whole. The further elements arrive at points
     // past an edge, whose values are replaced or not used.
     if (WORDS && z > 0 && z < nz - 1) exists |= partial, partial = 0;
-#pragma unroll
-    for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) {
-        hide_from_optimizer(from);  // all runs of a row have constant offsets from one address
+    const auto copy_row = [&](int r, const STORE *&row) {
+        hide_from_optimizer(row);  // all runs of a row have constant offsets from one address
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
-            copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(from) + s * COPY_LANES * RUN);
+            copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(row) + s * COPY_LANES * RUN);
         }
-    }
+    };
+    // Rows past a side that wraps are those of the other end.
+    constexpr bool OTHER_ROWS = WORDS && WRAPS_Y;
+    const auto wrapped_row = [&](int r) { return plane + wrapped(t.run_y + r, ny) * a.in_y; };
+    if (OTHER_ROWS && !t.inside)
+#pragma unroll
+        for (int r = 0; r < COPY_ROWS; r++) {
+            const STORE *row = wrapped_row(r) + t.run_x;
+            copy_row(r, row);
+        }
+    else
+#pragma unroll
+        for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) copy_row(r, from);
     if (!(PARTIAL || WORDS) || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll 1
     for (int r = 0; r < COPY_ROWS; r++) {
-        const STORE *const row = from + (r - COPY_ROWS) * a.in_y - t.run_x;
+        const STORE *const row = OTHER_ROWS ? wrapped_row(r) : from + (r - COPY_ROWS) * a.in_y - t.run_x;
         const int x = t.run_x - static_cast<int>(place_of(row + t.run_x));
 #pragma unroll
         for (int s = 0; s < COPIES; s++)

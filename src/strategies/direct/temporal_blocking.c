@@ -226,9 +226,8 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
 static double side_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    /* Points past sides that wrap are copied as others, except halves of words. */
-    const bool folds = refreshes(task, shape) || (paired(task, shape) && task->boundary[2][0].kind == STN_WRAP);
-    return folds ? points * (bytes < 16 ? SIDE_ELEMENT_CYCLES : SIDE_CYCLES) / machine->clock : 0;
+    /* Points past sides that wrap are copied as others. */
+    return refreshes(task, shape) ? points * (bytes < 16 ? SIDE_ELEMENT_CYCLES : SIDE_CYCLES) / machine->clock : 0;
 }
 
 /* The part of a launch's time in which tiles at sides y and x set the pace. With few waves, some
