@@ -304,7 +304,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     // This lane's first runs of the planes that are fetched and stored next.
     const STORE *from = in + z * a.in_z + t.run_y * a.in_y + t.run_x;
     STORE *to = out + (z - FUSED * Z_REACH) * a.out_z + t.run_y * a.out_y + t.run_x;
-#pragma unroll
+#pragma unroll(FAR ? 1 : PREFETCH)
     for (int p = 0; p < PREFETCH; p++, from += a.in_z) {
         if (FAR && p > 0 && !t.inside) store_far(far, shared.slot[p - 1]);
         fetch_plane(a, t, z + p, from, shared.slot[p], far);
