@@ -230,7 +230,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
     t.in_odd = static_cast<int>(a.in_z) & 1, t.out_odd = static_cast<int>(a.out_z) & 1;
     if (WORDS) hide_from_optimizer(t.in_odd), hide_from_optimizer(t.out_odd);
     const auto copied_place = [&](int y) {
-        return place_of(in + (Y_REACH && Y_SIDE_LOW == WRAP ? wrapped(y, ny) : y) * a.in_y + first_x);
+        return place_of(in + (WRAPS_Y ? wrapped_once(y, ny) : y) * a.in_y + first_x);
     };
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
@@ -268,7 +268,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
                           out_x = x - (WORDS ? stored_place : 0);
                 const bool whole = in_x >= 0 && in_x + RUN <= nx, stored_whole = out_x >= own_x && out_x + RUN <= end;
                 const unsigned bit = 1u << (r * COPIES + s);
-                if (!lies_in(y, ny) && !(WORDS && WRAPS_Y)) continue;
+                if (!(WORDS && WRAPS_Y ? lies_in(y + MARGIN_Y, ny + 2 * MARGIN_Y) : lies_in(y, ny))) continue;
                 if (whole) t.exists[changed] |= bit;
                 if (!whole && in_x + RUN > 0 && in_x < nx) t.partial[changed] |= bit;
                 if (stores && stored_whole) t.stored[changed] |= bit;

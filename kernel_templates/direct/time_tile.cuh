@@ -175,6 +175,8 @@ __device__ __forceinline__ int wrapped(int i, int n) {
     while (i >= n) i -= n;
     return i;
 }
+// The same for an index less than n points outside, without a branch.
+__device__ __forceinline__ int wrapped_once(int i, int n) { return i < 0 ? i + n : i >= n ? i - n : i; }
 __device__ __forceinline__ void synchronize() {
     if (THREADS == 32)
         __syncwarp();
@@ -255,13 +257,12 @@ __device__ __forceinline__ void load_far(const tile_arguments &a, const tile &t,
         far.index[i] = -1;
         if (!has_far) continue;
         const int number = i * COPY_LANES + lane, r = number / (2 * FAR_WORDS), k = number % (2 * FAR_WORDS);
-        const int y = WRAPS_Y ? wrapped(t.run_y + r, ny) : t.run_y + r;
+        const int y = WRAPS_Y ? wrapped_once(t.run_y + r, ny) : t.run_y + r;
         const STORE *const row = plane + y * a.in_y;
         const int from_first = static_cast<int>(place_of(row + t.run_x)) - first_x;  // of column 0
         const int word = k < FAR_WORDS ? k : (nx + from_first) / RUN + k - FAR_WORDS, x = word * RUN - from_first;
-        const bool is_far = r < COPY_ROWS && lies_in(y, ny) && word < WIDTH / RUN && (x < 0 || x + RUN > nx);
-        if (!is_far) continue;
-        far.low[i] = row[wrapped(x, nx)], far.high[i] = row[wrapped(x + 1, nx)];
+        if (r >= COPY_ROWS || !lies_in(y, ny) || word >= WIDTH / RUN || (k < FAR_WORDS && x >= 0)) continue;
+        far.low[i] = row[wrapped_once(x, nx)], far.high[i] = row[wrapped_once(x + 1, nx)];
         far.index[i] = (r % ROWS * THREADS + threadIdx.x - lane + r / ROWS * LANES_X) * RUNS + word;
     }
 }
@@ -307,21 +308,24 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     };
     // Rows past a side that wraps are those of the other end.
     constexpr bool OTHER_ROWS = WORDS && WRAPS_Y;
-    const auto wrapped_row = [&](int r) { return plane + wrapped(t.run_y + r, ny) * a.in_y; };
-    if (OTHER_ROWS && !t.inside)
+    if (OTHER_ROWS && !t.inside) {
+        int y = wrapped_once(t.run_y, ny);
+        const STORE *row = plane + y * a.in_y + t.run_x;
 #pragma unroll
         for (int r = 0; r < COPY_ROWS; r++) {
-            const STORE *row = wrapped_row(r) + t.run_x;
             copy_row(r, row);
+            row += a.in_y;
+            if (++y == ny) row -= ny * a.in_y, y = 0;
         }
-    else
+    } else
 #pragma unroll
         for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) copy_row(r, from);
     if (!(PARTIAL || WORDS) || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll 1
     for (int r = 0; r < COPY_ROWS; r++) {
-        const STORE *const row = OTHER_ROWS ? wrapped_row(r) : from + (r - COPY_ROWS) * a.in_y - t.run_x;
+        const STORE *const row =
+            OTHER_ROWS ? plane + wrapped_once(t.run_y + r, ny) * a.in_y : from + (r - COPY_ROWS) * a.in_y - t.run_x;
         const int x = t.run_x - static_cast<int>(place_of(row + t.run_x));
 #pragma unroll
         for (int s = 0; s < COPIES; s++)

@@ -385,6 +385,13 @@ static bool fits(const stn_task *task, const stn_machine *machine, const direct_
         return false;
     /* In rows of f16 that begin at any element a lane has one to four words. */
     if (paired(task, shape) && (shape->points < 2 || shape->points > 8)) return false;
+    /* The words of such rows wrap once. */
+    const int y = direct_axis(task, shape, 1);
+    if (paired(task, shape) && task->boundary[2][0].kind == STN_WRAP && task->n[2] < margin_x(task, shape) + 2)
+        return false;
+    if (paired(task, shape) && task->boundary[y][0].kind == STN_WRAP &&
+        task->n[y] < (int64_t)shape->fused * direct_reach(task, shape, 1))
+        return false;
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
