@@ -1,13 +1,17 @@
-/* Blocks of direct_skew. */
+/* Shapes and prices of the direct kernels, and blocks of direct_skew. */
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/one_step.h"
+#include "strategies/direct/remaining_steps.h"
+#include "strategies/direct/temporal_blocking.h"
 
 static const stn_machine machine = {.is_device = true,
                                     .sm = 90,
                                     .multiprocessors = 132,
                                     .shared_per_block = 232448,
+                                    .registers_per_multiprocessor = 65536,
                                     .threads = 2048,
                                     .l2_bytes = 50000000,
                                     .clock = 1.755e9,
@@ -32,6 +36,39 @@ static int64_t blocks_of(size_t ny, size_t nx) {
     stn_stencil_destroy(stencil);
     cr_assert_gt(blocks, 0, "no candidate is direct_skew");
     return blocks;
+}
+
+static double seconds_of_best(const stn_task *task, const direct_shape *shapes, size_t count) {
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        stn_estimate e = {0};
+        if (shapes[i].fused > 1)
+            direct_time_cost(task, &machine, &shapes[i], &e);
+        else
+            direct_cost(task, &machine, &shapes[i], &e);
+        least = fmin(least, e.seconds);
+    }
+    return least;
+}
+
+/* Words of f16 past a side that wraps cost as much as others. */
+Test(direct_skew, several_steps_are_cheaper_in_3d_where_rows_of_f16_wrap) {
+    for (size_t columns = 511; columns <= 513; columns++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_task task;
+        direct_shape shapes[32];
+        cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
+        p.stencil = stencil, p.steps = 10, p.dtype = STN_F16;
+        p.extent[0] = p.extent[1] = 512, p.extent[2] = columns;
+        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+        const double by_one = seconds_of_best(&task, shapes, direct_shapes(&task, &machine, shapes, 32));
+        const double by_several =
+            seconds_of_best(&task, shapes, direct_time_shapes(&task, &machine, shapes, 32));
+        cr_expect_lt(by_several, by_one, "%zu columns", columns);
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* The kernel divides the numbers of points near sides, which must have 31 bits. */
