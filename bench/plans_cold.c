@@ -161,7 +161,7 @@ static void print(const drawn_problem *p, figures *measured, int repeats) {
 }
 
 static stn_status measure(plans_device *d, const drawn_problem *p, figures measured, stn_error *error) {
-    /* Kernels of the cold plan, which the stored plan loads; of first_result; of the generic kernel. */
+    /* Kernels of the cold and the stored plan; of first_result; of the generic kernel. */
     char folders[3][64];
     int made = 0;
     times cold = {0}, stored = {0}, first_result = {0};
