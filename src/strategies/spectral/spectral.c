@@ -97,7 +97,7 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
 /* Whether `one` is faster by more than the errors of the two estimates. */
 static bool clearly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
                            const spectral_choice *other) {
-    return seconds_of(task, machine, one) < 0.95 * seconds_of(task, machine, other);
+    return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
 }
 
 enum { OTHERS = 28, SLABS = 11 }; /* Numbers of variants to be timed. */
