@@ -197,7 +197,9 @@ static void check(drawing *d) {
         other.steps = steps;
         if (!ask(d, &other, &b)) continue;
         snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 " steps", steps, p.steps);
-        if (a.error <= a.bar || b.error > b.bar) /* else they may be fast, but less accurate */
+        /* Else they may be fast, but less accurate. If neither meets its bound, the most exact are
+         * chosen. */
+        if (a.error <= fmax(a.bar, b.error))
             at_most(d, &b, a.seconds, &a, LEEWAY, what);
         other.steps = p.steps % steps;
         rest = (answer){0};
