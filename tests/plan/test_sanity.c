@@ -199,8 +199,7 @@ static void check(drawing *d) {
         snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 " steps", steps, p.steps);
         /* Else they may be fast, but less accurate. If neither meets its bound, the most exact are
          * chosen. */
-        if (a.error <= fmax(a.bar, b.error))
-            at_most(d, &b, a.seconds, &a, LEEWAY, what);
+        if (a.error <= fmax(a.bar, b.error)) at_most(d, &b, a.seconds, &a, LEEWAY, what);
         other.steps = p.steps % steps;
         rest = (answer){0};
         if (other.steps && !ask(d, &other, &rest)) continue;

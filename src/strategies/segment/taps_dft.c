@@ -35,11 +35,13 @@ static cplx *transform_axis(const stn_task *task, int axis, int n, size_t slower
     const bool half = axis == 2;
     const size_t width = (size_t)(task->reach[axis][0] + task->reach[axis][1] + 1),
                  length = (size_t)(half ? n / 2 + 1 : n);
-    cplx sums[2 * (STN_MAX_RADIUS + 1)], *const root = roots_of(n), *to = from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
+    cplx sums[2 * (STN_MAX_RADIUS + 1)], *const root = roots_of(n),
+                                                *to =
+                                                    from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
     for (size_t i = 0; to && i < slower; i++)
         for (size_t j = 0; j < faster; j++)
-            transform_line(root, n, half, task->reach[axis], faster, from + i * width * faster + j,
-                           sums, to + i * length * faster + j);
+            transform_line(root, n, half, task->reach[axis], faster, from + i * width * faster + j, sums,
+                           to + i * length * faster + j);
     free(root), free(from);
     return to;
 }
@@ -68,8 +70,8 @@ cplx *segment_interpolate(int period, int length, size_t slower, size_t faster, 
     const size_t most = (size_t)(period > length ? period : length), line = (size_t)period + 1;
     cplx *const space = calloc(2 * line + 2 + most, sizeof *space),
                 *to = from ? calloc(slower * (size_t)length * faster, sizeof *to) : NULL;
-    const interpolation s = {period, length, roots_of(period), roots_of(length), space, space + line,
-                             space + 2 * line + 2};
+    const interpolation s = {period, length,       roots_of(period),    roots_of(length),
+                             space,  space + line, space + 2 * line + 2};
     const bool good = space && to && s.period_root && s.length_root;
     for (size_t i = 0; i < slower && good; i++)
         for (size_t j = 0; j < faster; j++)
