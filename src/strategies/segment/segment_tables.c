@@ -50,7 +50,7 @@ static cplx *unfolded_powers(const segment_axis *a, const cplx *root, int64_t le
     return powers;
 }
 
-/* The same. If weights are folded, those of one period are found from K^steps at its frequencies. */
+/* The same. If weights are folded, those of a period are found from K^steps at its frequencies. */
 static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
     if (!a->folded) return unfolded_powers(a, root, length, steps);
     const int period = (int)segment_period(a);

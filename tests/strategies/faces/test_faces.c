@@ -17,7 +17,7 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     dice d = {(uint64_t)(4000 + c)};
     int rank = 1 + c % 3, radius = dice_int(&d, 1, rank == 3 ? 2 : 3), fused = dice_int(&d, 1, 5);
     if (c % 12 == 1) radius = 6, fused = 2; /* in 2D: too many taps for faces_tile.cu */
-    if (c % 12 == 6) radius = dice_int(&d, 33, STN_MAX_RADIUS), fused = dice_int(&d, 1, 3); /* in 1D */
+    if (c % 12 == 6) radius = dice_int(&d, 33, STN_MAX_RADIUS), fused = dice_int(&d, 1, 3); /* 1D */
     *p = (stn_problem)STN_PROBLEM_INIT;
     stn_stencil *stencil = c % 4 == 3 ? product_stencil(&d, rank, radius)
                                       : random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
