@@ -75,15 +75,15 @@ def cold(options):
         generic = row['generic'] if row['generic'] is not None else math.inf
         for count in COUNTS:
             compiled = row['cold_plan'] + int(count) * each
-            soon = row['soon'][count]
-            own[count] = soon and soon / (min(generic, compiled) if count == '1' else compiled)
+            seconds = row['first_result'][count]
+            own[count] = seconds and seconds / (min(generic, compiled) if count == '1' else compiled)
         for key, value in own.items():
             if value is not None:
                 ratios[key].append(value)
         print(f"plan {row['cold_plan']:.3f} s, stored {1e3 * row['stored_plan']:.1f} ms (choosing {1e3 * row['stored_choose']:.1f}, "
               f"loading {row['stored_kernels']:.0f} kernels {1e3 * row['stored_load']:.1f}), first {own['first']:.3f}, generic {generic:.3f} s, "
-              f"compile first {row['cold_plan'] + each:.3f} s, first_result {'runs it' if row['soon_generic'] else 'compiles'}: "
-              + ', '.join(f"N={count} {row['soon'][count]:.3f} s ({own[count]:.2f})" for count in COUNTS if own[count]) + f": {row['label']}", flush=True)
+              f"compile first {row['cold_plan'] + each:.3f} s, first_result {'runs it' if row['first_result_generic'] else 'compiles'}: "
+              + ', '.join(f"N={count} {row['first_result'][count]:.3f} s ({own[count]:.2f})" for count in COUNTS if own[count]) + f": {row['label']}", flush=True)
     print(f"cold: seed {options.seed}, {len(rows)} problems; plan s: {spread([row['cold_plan'] for row in rows], 0.5, 1)} (bars 0.5, 1.2); "
           f"stored plan ms: {spread([1e3 * row['stored_plan'] for row in rows], 0.5, 1)} (bar 5); first execution over that from stored kernels: "
           f"{spread(ratios['first'], 0.5, 0.9, 1)}; 20 enqueued: {spread(ratios['many'], 0.5, 0.9, 1)} (bar 1.05); first_result "

@@ -98,8 +98,8 @@ done:
     return status;
 }
 
-/* Choosing, and one execution by the generic kernel; INFINITY where it is predicted to take too
- * long. */
+/* Choosing, and one execution by the generic kernel, in a new context with the given cache folder;
+ * INFINITY where it is predicted to take too long. */
 static stn_status time_generic(plans_device *d, const drawn_problem *p, const char *folder, double *seconds,
                                stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -130,9 +130,9 @@ done:
 
 /* What is printed of a problem: numbers in this order, then the seconds of first_result until each
  * of counts[]. */
-static const char *const names[] = {"cold_plan",     "stored_plan", "cold_first",     "cold_many",
-                                    "stored_first",  "stored_many", "soon_plan",      "generic",
-                                    "stored_choose", "stored_load", "stored_kernels", "soon_generic"};
+static const char *const names[] = {"cold_plan",     "stored_plan", "cold_first",        "cold_many",
+                                    "stored_first",  "stored_many", "first_result_plan", "generic",
+                                    "stored_choose", "stored_load", "stored_kernels",    "first_result_generic"};
 enum { NAMES = sizeof names / sizeof *names, MOST_REPEATS = 15 };
 typedef double figures[NAMES + COUNTS];
 
@@ -148,7 +148,7 @@ static void print(const drawn_problem *p, figures *measured, int repeats) {
     stn_text_printf(&text, "{\"label\":");
     stn_json_string(&text, p->label);
     for (int i = 0; i < NAMES; i++) stn_json_key(&text, names[i]), stn_json_number(&text, median[i]);
-    stn_json_key(&text, "soon");
+    stn_json_key(&text, "first_result");
     stn_text_printf(&text, "{");
     for (int i = 0; i < COUNTS; i++) {
         stn_text_printf(&text, "%s\"%" PRIu64 "\":", i ? "," : "", counts[i]);
@@ -161,24 +161,30 @@ static void print(const drawn_problem *p, figures *measured, int repeats) {
 }
 
 static stn_status measure(plans_device *d, const drawn_problem *p, figures measured, stn_error *error) {
-    char folder[64], other[64];
-    times cold = {0}, stored = {0}, soon = {0};
+    /* Kernels of the cold and the stored plan; of first_result; of the generic kernel. */
+    char folders[3][64];
+    int made = 0;
+    times cold = {0}, stored = {0}, first_result = {0};
     double generic;
     stn_status status;
-    if (!plans_folder_make(folder, sizeof folder)) return stn_fail(error, STN_ERROR_IO, "no temporary folder");
-    const bool two = plans_folder_make(other, sizeof other);
+    for (; made < 3; made++)
+        if (!plans_folder_make(folders[made], sizeof folders[made])) {
+            status = stn_fail(error, STN_ERROR_IO, "no temporary folder");
+            goto done;
+        }
+    const char *const folder = folders[0];
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &cold, error), done);
     STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &stored, error), done);
     STN_TRY_GOTO(status, time_choosing(p, folder, &stored.choose, error), done);
-    STN_TRY_GOTO(status, time_plan(d, p, other, true, stored.first, &soon, error), done);
-    STN_TRY_GOTO(status, time_generic(d, p, folder, &generic, error), done);
-    const figures all = {cold.plan, stored.plan, cold.first,    cold.many,   stored.first,           stored.many,
-                         soon.plan, generic,     stored.choose, stored.load, (double)stored.kernels, soon.generic};
+    STN_TRY_GOTO(status, time_plan(d, p, folders[1], true, stored.first, &first_result, error), done);
+    STN_TRY_GOTO(status, time_generic(d, p, folders[2], &generic, error), done);
+    const figures all = {
+        cold.plan,         stored.plan, cold.first,    cold.many,   stored.first,           stored.many,
+        first_result.plan, generic,     stored.choose, stored.load, (double)stored.kernels, first_result.generic};
     memcpy(measured, all, sizeof all);
-    memcpy(measured + NAMES, soon.after, sizeof soon.after);
+    memcpy(measured + NAMES, first_result.after, sizeof first_result.after);
 done:
-    plans_folder_remove(folder);
-    if (two) plans_folder_remove(other);
+    while (made) plans_folder_remove(folders[--made]);
     return status;
 }
 

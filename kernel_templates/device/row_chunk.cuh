@@ -8,7 +8,7 @@
 #pragma once
 #include "params.cuh"
 
-constexpr int PER_THREAD = 4, COVERED = THREADS_X * PER_THREAD;
+constexpr int PER_THREAD = 8, COVERED = THREADS_X * PER_THREAD;
 
 template <typename S>
 struct strided_grid {
@@ -32,9 +32,11 @@ __device__ __forceinline__ bool is_live(const live_box &live, int axis, long lon
 struct row_chunk {
     long long batch, z, y, first;
 };
-// n: extents of the grid whose rows are divided; chunks: of each row.
+// n: extents of the grid whose rows are divided; chunks: of each row. Numbers of blocks have 31
+// bits, and so have those of rows.
 __device__ __forceinline__ row_chunk find_row_chunk(const long long (&n)[3], long long chunks) {
-    const long long row = blockIdx.x / chunks, first = (blockIdx.x - row * chunks) * COVERED + threadIdx.x;
-    const long long plane = row / n[1], y = row - plane * n[1], batch = plane / n[0], z = plane - batch * n[0];
-    return {batch, z, y, first};
+    const unsigned per_row = static_cast<unsigned>(chunks), rows = static_cast<unsigned>(n[1]);
+    const unsigned planes = static_cast<unsigned>(n[0]), row = blockIdx.x / per_row, plane = row / rows;
+    const long long first = static_cast<long long>(blockIdx.x - row * per_row) * COVERED + threadIdx.x;
+    return {plane / planes, plane % planes, row - plane * rows, first};
 }

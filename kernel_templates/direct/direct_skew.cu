@@ -380,7 +380,9 @@ constexpr int planes_at_once() {
     return CHECKED ? 1 : ALL || !FEW || UNROLL < LEAST ? UNROLL : LEAST;
 }
 
-// CHECKED: words may lie outside of the grid. ALL: all words are stored.
+// CHECKED: words may lie outside of the grid. ALL: all words are stored. first: element at which
+// the window begins in the first plane that is read. Instead of planes past a side, the plane at
+// that side is read again: only outputs that are not stored depend on them.
 template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
     constexpr int AT_ONCE = planes_at_once<CHECKED, ALL>();
@@ -388,7 +390,9 @@ __device__ __forceinline__ void march(const skew_arguments &a, const thread_word
     unsigned rows = 0;
 #pragma unroll(AT_ONCE)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
-        add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
+        const int read = t.z + p - Z_LOW;
+        add_plane<CHECKED>(a, t, ALL ? first + p * (a.in_z - SKEW_Z) : first, sum);
+        if (!ALL && read >= 0 && read < a.nz - 1) first += a.in_z - SKEW_Z;
         if (p >= Z_LOW + Z_HIGH) {
             const int z = t.z + p - Z_LOW - Z_HIGH;
             if (!ALL && !SHIFTED && (SKEW_Z || p == Z_LOW + Z_HIGH)) rows = stored_rows(a, t, z);
@@ -436,8 +440,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     const int aligned = static_cast<int>(reinterpret_cast<unsigned long long>(t.grid) / sizeof(STORE) % SKEW_ALIGN);
     t.column = origin - ((origin + aligned) & (SKEW_ALIGN - 1)) + word * VECTOR;
     t.end = (a.nz - 1) * a.in_z + (a.ny - 1) * a.in_y + a.nx;
-    const long long first = (t.z - Z_LOW) * (a.in_z - SKEW_Z) + (t.y - Y_LOW) * (a.in_y - SKEW_Y) + t.column - CENTRE;
-    const long long past = first + (CHUNK + DEPTH - 2) * (a.in_z - SKEW_Z) + (LINES - 1) * (a.in_y - SKEW_Y) + SPAN;
+    const int first_z = max(t.z - Z_LOW, 0), last_z = min(t.z + CHUNK - 1 + Z_HIGH, a.nz - 1);
+    const long long first = first_z * (a.in_z - SKEW_Z) + (t.y - Y_LOW) * (a.in_y - SKEW_Y) + t.column - CENTRE;
+    const long long past = first + (last_z - first_z) * (a.in_z - SKEW_Z) + (LINES - 1) * (a.in_y - SKEW_Y) + SPAN;
     bool inside = first >= 0 && past <= t.end;
     if constexpr (SHIFTED) {
         t.adjacent = is_whole;

@@ -29,34 +29,43 @@ struct padded_load_arguments {
 static_assert(layout_matches(sizeof(padded_load_arguments), sizeof(padded_load_arguments::constant)),
               "the launcher's mirrored struct of the arguments");
 
+// Value at a point whose row is at (z, y) of the state, or past a side of an axis: a negative index.
+// in, before: that row of both grids. frozen: a fixed side freezes the row.
+__device__ __noinline__ STORE value_at(const padded_load_arguments &a, const STORE *in, const STORE *before,
+                                       long long z, long long y, long long x, bool frozen) {
+    const long long from = fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2]);
+    REAL constant = 0;
+    if (from < 0) constant = a.constant[2][from == PAST_HIGH];
+    if (y < 0) constant = a.constant[1][y == PAST_HIGH];
+    if (z < 0) constant = a.constant[0][z == PAST_HIGH];
+    if (z < 0 || y < 0 || from < 0) return narrow<STORE>(constant);
+    return frozen || !is_live(a.live, 2, from) ? in[from * a.in.stride[2]] : before[from * a.before.stride[2]];
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid_constant__ padded_load_arguments a) {
     const row_chunk to = find_row_chunk(a.padded, a.chunks);
-    const long long z = to.z - a.low[0], y = to.y - a.low[1];
+    if (to.first >= a.padded[2]) return;
+    const long long z = to.z - a.low[0], y = to.y - a.low[1], first = to.first - a.low[2];
     const bool far = z >= a.n[0] + Z_HIGH || y >= a.n[1] + Y_HIGH;
     const long long from_z = far ? 0 : fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0]);
     const long long from_y = far ? 0 : fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]);
     const bool live_row = is_live(a.live, 0, from_z) && is_live(a.live, 1, from_y);
     const STORE *const in = row_of(a.in, to.batch, from_z, from_y), *const before =
                                                                         row_of(a.before, to.batch, from_z, from_y);
-    STORE *const out = row_of(a.out, to.batch, to.z, to.y);
+    const STORE *from = before + first * a.before.stride[2];
     STORE value[PER_THREAD];
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; k++) {
-        const long long own_x = to.first + k * THREADS_X, x = own_x - a.low[2];
-        const bool outside = far || x >= a.n[2] + X_HIGH;
-        const long long from_x = outside ? 0 : fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2]);
-        REAL constant = 0;
-        if (from_x < 0) constant = a.constant[2][from_x == PAST_HIGH];
-        if (from_y < 0) constant = a.constant[1][from_y == PAST_HIGH];
-        if (from_z < 0) constant = a.constant[0][from_z == PAST_HIGH];
-        value[k] = narrow<STORE>(constant);
-        if (outside || from_z < 0 || from_y < 0 || from_x < 0) continue;
-        const bool live = live_row && is_live(a.live, 2, from_x);
-        value[k] = *(live ? before + from_x * a.before.stride[2] : in + from_x * a.in.stride[2]);
+    for (int k = 0; k < PER_THREAD; k++, from += THREADS_X * a.before.stride[2]) {
+        const long long x = first + k * THREADS_X;
+        value[k] = narrow<STORE>(static_cast<REAL>(0));
+        if (far || x >= a.n[2] + X_HIGH) continue;
+        if (live_row && is_live(a.live, 2, x))
+            value[k] = *from;
+        else
+            value[k] = value_at(a, in, before, from_z, from_y, x, !live_row);
     }
+    STORE *out = row_of(a.out, to.batch, to.z, to.y) + to.first * a.out.stride[2];
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; k++) {
-        const long long own_x = to.first + k * THREADS_X;
-        if (own_x < a.padded[2]) out[own_x * a.out.stride[2]] = value[k];
-    }
+    for (int k = 0; k < PER_THREAD; k++, out += THREADS_X * a.out.stride[2])
+        if (to.first + k * THREADS_X < a.padded[2]) *out = value[k];
 }

@@ -20,20 +20,19 @@ static_assert(layout_matches(sizeof(padded_store_arguments)), "the launcher's mi
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) padded_store(const __grid_constant__ padded_store_arguments a) {
     const row_chunk at = find_row_chunk(a.n, a.chunks);
+    if (at.first >= a.n[2]) return;
     const bool live_row = is_live(a.live, 0, at.z) && is_live(a.live, 1, at.y);
-    const STORE *const in = row_of(a.in, at.batch, at.z, at.y), *const result = row_of(a.result, at.batch, at.z, at.y);
-    STORE *const out = row_of(a.out, at.batch, at.z, at.y);
+    const STORE *in = row_of(a.in, at.batch, at.z, at.y) + at.first * a.in.stride[2];
+    const STORE *result = row_of(a.result, at.batch, at.z, at.y) + at.first * a.result.stride[2];
+    STORE *out = row_of(a.out, at.batch, at.z, at.y) + at.first * a.out.stride[2];
     STORE value[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         const long long x = at.first + k * THREADS_X;
-        if (x >= a.n[2]) continue;
-        const bool live = live_row && is_live(a.live, 2, x);
-        value[k] = *(live ? result + x * a.result.stride[2] : in + x * a.in.stride[2]);
+        if (x < a.n[2]) value[k] = live_row && is_live(a.live, 2, x) ? *result : *in;
+        in += THREADS_X * a.in.stride[2], result += THREADS_X * a.result.stride[2];
     }
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; k++) {
-        const long long x = at.first + k * THREADS_X;
-        if (x < a.n[2]) out[x * a.out.stride[2]] = value[k];
-    }
+    for (int k = 0; k < PER_THREAD; k++, out += THREADS_X * a.out.stride[2])
+        if (at.first + k * THREADS_X < a.n[2]) *out = value[k];
 }

@@ -9,6 +9,7 @@
 //
 // Reads STORE (of x and c), WRITTEN (of out), REAL, THREADS_X, HAS_GRID, HAS_SOURCE.
 #include "device/element.cuh"
+#include "device/launch_checks.cuh"
 #include "device/row_chunk.cuh"
 #include "params.cuh"
 
@@ -21,6 +22,7 @@ struct add_arguments {
     live_box live;
     long long chunks;  // of each row
 };
+static_assert(layout_matches(sizeof(add_arguments)), "the launcher's mirrored struct of the arguments");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid_constant__ add_arguments a) {
     const row_chunk at = find_row_chunk(a.n, a.chunks);

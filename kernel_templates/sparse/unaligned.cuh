@@ -245,8 +245,11 @@ struct line_stores {
     STORED *words;   // the lane's first slot of the next line in the grid
     int single;      // elements from there to the lane's single element
     int alone;       // elements from the line's first slot in shared memory to that element
-    unsigned flags;  // bit k: the lane's slot k is stored; bit TURNS: the single element is stored
-    int shift;       // bits from the start of a word of the grid to the first element of the line
+    // Modulo 32, the number of bits, 0 or 16, from the start of a word of the grid to the first
+    // element of the line. Bit FLAG + k: the lane's slot k is stored; bit FLAG + TURNS: the single
+    // element is stored.
+    unsigned flags;
+    static constexpr int FLAG = 5;
 
     // The index of an element in its slot.
     static __device__ __forceinline__ int offset_in_slot(const STORED *at) {
@@ -263,11 +266,12 @@ struct line_stores {
         const int rest = (count + before) / SLOT * SLOT - before;
         const int n = lane < SLOT ? lane : rest + lane - SLOT;
         words = to + first, single = n - first, alone = word_offset_in_slot(to) + n;
-        shift = before % POINTS * 16;
-        flags = (lane < SLOT ? before && n < SLOT - before : lane < 2 * SLOT && n >= 0) && n < count ? 1u << TURNS : 0;
+        flags = before % POINTS * 16;
+        if ((lane < SLOT ? before && n < SLOT - before : lane < 2 * SLOT && n >= 0) && n < count)
+            flags |= 1u << (FLAG + TURNS);
 #pragma unroll
         for (int k = 0; k < TURNS; k++)
-            if ((k > 0 || first >= 0) && first + (LANES * k + 1) * SLOT <= count) flags |= 1u << k;
+            if ((k > 0 || first >= 0) && first + (LANES * k + 1) * SLOT <= count) flags |= 1u << (FLAG + k);
     }
     // Stores the next LINES lines, which are rows `row`, row + STEP, .. of the block, except rows
     // below 0 and from `end` on. The lines are `pitch` elements apart in the grid, and APART
@@ -288,7 +292,7 @@ struct line_stores {
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     const unsigned own = word[i][0].e[e];
-                    word[i][0].e[e] = __funnelshift_l(before, own, shift);
+                    word[i][0].e[e] = __funnelshift_l(before, own, flags);
                     before = own;
                 }
             }
@@ -298,8 +302,9 @@ struct line_stores {
             const unsigned stored = row + STEP * i >= 0 && row + STEP * i < end ? flags : 0;
 #pragma unroll
             for (int k = 0; k < TURNS; k++)
-                store_run_if(stored, 1u << k, reinterpret_cast<unsigned *>(words + LANES * SLOT * k), word[i][k].e);
-            store_if(stored, 1u << TURNS, words + single, point[i]);
+                store_run_if(stored, 1u << (FLAG + k), reinterpret_cast<unsigned *>(words + LANES * SLOT * k),
+                             word[i][k].e);
+            store_if(stored, 1u << (FLAG + TURNS), words + single, point[i]);
         }
     }
 };

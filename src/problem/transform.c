@@ -244,6 +244,7 @@ void stn_fft_key(const stn_fft *fft, stn_text *key) {
                                fft->out.batch_stride,
                                fft->in_place,
                                fft->f16_sums,
+                               fft->orthogonal,
                                fft->alignment};
     stn_text_append(key, (const char *)numbers, sizeof numbers);
     stn_text_append(key, (const char *)&fft->scale, sizeof fft->scale);

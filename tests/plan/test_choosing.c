@@ -1,5 +1,6 @@
 /* Choosing a plan, without compiling or loading a kernel: in a context of one thread its CPU time
- * is at most 200 ms, and the choice does not depend on the number of threads. */
+ * is at most 200 ms, the choice does not depend on the number of threads, and little more work is
+ * not predicted to take much longer. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -117,4 +118,67 @@ Test(choosing, is_the_same_on_several_threads) {
             stn_text_free(one), stn_text_free(several);
             stn_stencil_destroy((stn_stencil *)(uintptr_t)problem.stencil);
         }
+}
+
+static double predicted_seconds(stn_context *context, const stn_problem *problem) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_plan *plan = new_plan(context, problem, &options);
+    const double seconds = stn_plan_predicted_seconds(plan);
+    stn_plan_destroy(plan);
+    return seconds;
+}
+
+/* Up to 256 points, of which a segment holds whole periods, all lines take one segment each. */
+Test(choosing, predicts_no_more_for_a_wrapped_line_of_one_point_less) {
+    enum { SHORTEST = 5, LONGEST = 254 };
+    static const stn_tap taps[] = {{{0, 0, -2}, -0.2}, {{0, 0, -1}, -0.2}, {{0, 0, 0}, 0.6}};
+    stn_context *context = context_of_h200();
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_stencil *stencil;
+    OK(stn_stencil_create(3, sizeof taps / sizeof *taps, taps, &stencil, &error));
+    problem.stencil = stencil;
+    problem.steps = 3080;
+    problem.extent[0] = 84, problem.extent[1] = 83;
+    for (int side = 0; side < 4; side++) problem.boundary[side / 2][side % 2].kind = STN_NEAREST;
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
+        problem.dtype = (stn_dtype)dtype;
+        double shorter = 0;
+        for (size_t n = SHORTEST; n <= LONGEST; n++) {
+            problem.extent[2] = n;
+            const double seconds = predicted_seconds(context, &problem);
+            cr_expect_leq(shorter, 1.1 * seconds, "%s: %g s for %zu points, %g s for one more", stn_dtype_name(dtype),
+                          shorter, n - 1, seconds);
+            shorter = seconds;
+        }
+    }
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
+/* Margins at sides without a symmetric extension: each tap more adds little to them. */
+Test(choosing, predicts_little_more_for_taps_that_reach_a_point_further) {
+    stn_context *context = context_of_h200();
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.steps = 10;
+    problem.extent[0] = 1000003;
+    problem.boundary[0][0].kind = problem.boundary[0][1].kind = STN_FIXED;
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
+        problem.dtype = (stn_dtype)dtype;
+        double less = INFINITY;
+        for (int reach = 28; reach <= STN_MAX_RADIUS; reach++) {
+            double weights[2 * STN_MAX_RADIUS + 1];
+            const size_t count = 2 * (size_t)reach + 1;
+            stn_stencil *stencil;
+            for (size_t i = 0; i < count; i++) weights[i] = (1 + 0.3 * sin((double)(i * i))) / (2.0 * (double)count);
+            OK(stn_stencil_create_dense(1, &count, weights, &stencil, &error));
+            problem.stencil = stencil;
+            const double seconds = predicted_seconds(context, &problem);
+            cr_expect_leq(seconds, 1.2 * less, "%s: %g s for a reach of %d, %g s for one less", stn_dtype_name(dtype),
+                          seconds, reach, less);
+            less = seconds;
+            stn_stencil_destroy(stencil);
+        }
+    }
+    stn_context_destroy(context);
 }

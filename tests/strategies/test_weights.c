@@ -24,6 +24,8 @@ static const form forms[] = {
     {"segment", "segments of 1024 points", 1, {3001}, false, STN_WRAP, 6, STN_F64},
     {"segment", "segments of 16384 points", 1, {30011}, false, STN_WRAP, 3000, STN_F64},
     {"segment", "by dense DFTs of 16 x 15 x 1", 1, {1009}, false, STN_WRAP, 6, STN_F64},
+    {"segment", "weights folded", 1, {63}, false, STN_WRAP, 300, STN_F64},
+    {"segment", "tiled FFTs of|weights folded", 2, {29, 31}, false, STN_WRAP, 300, STN_F64},
     {"segment", "as half a period", 1, {1024}, true, STN_REFLECT, 3000, STN_F64},
     {"segment", "sources of sides convolved", 2, {61, 90}, true, STN_CONSTANT, 20, STN_F64},
     {"segment", "along axis 1|along axis 0", 2, {83, 67}, false, STN_WRAP, 6, STN_F64},

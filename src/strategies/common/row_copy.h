@@ -5,7 +5,7 @@
 #include "launch/machine.h"
 #include "strategies/common/grid_layout.h"
 
-enum { STN_ROW_THREADS = 256, STN_ROW_CHUNK = 4 * STN_ROW_THREADS }; /* points of a block's chunk */
+enum { STN_ROW_THREADS = 256, STN_ROW_CHUNK = 8 * STN_ROW_THREADS }; /* points of a block's chunk */
 
 /* Mirror strided_grid and live_box of device/row_chunk.cuh. */
 typedef struct stn_strided_grid {

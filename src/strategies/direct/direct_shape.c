@@ -12,6 +12,13 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
     return stn_task_reach(task, direct_axis(task, shape, kernel_axis));
 }
 
+bool direct_all_sides_fixed(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (task->reach[axis][side] && task->boundary[axis][side].kind != STN_FIXED) return false;
+    return true;
+}
+
 int direct_widest_vector(const stn_task *task, bool any_length) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
     bool any_end = any_length || task->rank == 1;

@@ -38,6 +38,8 @@ typedef struct direct_shape {
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
 /* The larger of the reaches towards the two sides of a kernel axis. */
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis);
+/* Whether taps reach past fixed sides only. */
+bool direct_all_sides_fixed(const stn_task *task);
 /* The widest access, in elements, that every row of every grid allows; any_length: the kernel
  * accesses a last, partial run of a row point by point, as kernels in 1D do. */
 int direct_widest_vector(const stn_task *task, bool any_length);

@@ -277,10 +277,7 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
 
 /* Cycles of a warp's tap in direct_any. */
 static double any_tap(const stn_task *task) {
-    bool fixed = true;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++)
-            fixed = fixed && (!task->reach[axis][side] || task->boundary[axis][side].kind == STN_FIXED);
+    const bool fixed = direct_all_sides_fixed(task);
     const double many = task->ntaps > 100 && task->rank > 1 ? other_rates.any_many_taps_factor : 1;
     if (task->rank == 3) return (fixed ? other_rates.any_3d_fixed_cycles : other_rates.any_3d_cycles) * many;
     return (task->dtype == STN_F64 ? other_rates.any_f64_tap_cycles * many : other_rates.any_tap_cycles);

@@ -57,7 +57,7 @@ static bool extend(const stn_task *task, segment_axis *a) {
     const stn_boundary *sides = task->boundary[a->axis];
     const bool one_past = a->low == 1 && a->count == 3;
     if (sides[0].kind == STN_WRAP) return true;
-    if (!a->symmetric || a->n < 4) return false;
+    if (!a->symmetric || a->n < 3) return false;
     for (int side = 0; side < 2; side++) {
         if (a->side[side] == STN_REFLECT || a->side[side] == STN_MIRROR) continue;
         if (!one_past || !serves_odd(task, a, side)) return false;

@@ -19,6 +19,8 @@ typedef struct segment_axis {
     /* Such an extension exists. Otherwise margins are computed by single steps, and both sides are
      * STN_NEAREST. */
     bool exact;
+    /* The weights of all steps together are folded to one period of the extension: segment_pass. */
+    bool folded;
 } segment_axis;
 /* Whether the extension past a side is the negated mirror image (odd reflection), so that the grid
  * and its image cancel at the side. */

@@ -50,7 +50,7 @@ size_t segment_fft_tile_shared(stn_dtype dtype, const segment_shape *shape) {
 
 bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *shape) {
     for (int i = 0; i < 2; i++)
-        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
+        if ((shape->pass[i].lead && !shape->pass[i].folded) || shape->pass[i].useful < task->n[1 + i]) return false;
     return true;
 }
 
@@ -142,16 +142,38 @@ void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, 
     layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
 }
 
-/* K^f at one frequency of the tile. */
-static cplx power_at(const cplx *symbol, const int n[3], int y, int x, bool real, uint64_t steps) {
-    cplx value = segment_taps_dft_at(symbol, n, (int[3]){0, y, x});
-    if (real) value.im = 0;
-    return power(value, steps);
+/* All rows of an array that has the frequencies 0 .. n[2] / 2 along x. */
+static cplx *whole_rows(const int n[3], cplx *half) {
+    cplx *const rows = half ? malloc((size_t)n[1] * (size_t)n[2] * sizeof *rows) : NULL;
+    for (int y = 0; y < n[1] && rows; y++)
+        for (int x = 0; x < n[2]; x++) rows[y * n[2] + x] = segment_taps_dft_at(half, n, (int[3]){0, y, x});
+    free(half);
+    return rows;
+}
+
+/* K^f at all frequencies [y][x] of the tile; NULL: out of memory. Along axes whose weights are
+ * folded, it is found from K^f at the frequencies of one period. */
+static cplx *powers_of(const stn_task *task, const segment_shape *shape, bool real, uint64_t steps) {
+    const int n[2] = {segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)};
+    int known[3] = {1, n[0], n[1]};
+    for (int which = 0; which < 2; which++) {
+        const segment_axis axis = segment_fft_tile_axis(task, which);
+        if (shape->pass[which].folded) known[1 + which] = (int)segment_period(&axis);
+    }
+    cplx *const symbol = segment_taps_dft(task, known);
+    for (int i = 0; symbol && i < known[1] * (known[2] / 2 + 1); i++) {
+        if (real) symbol[i].im = 0;
+        symbol[i] = power(symbol[i], steps);
+    }
+    cplx *powers = whole_rows(known, symbol);
+    if (shape->pass[0].folded) powers = segment_interpolate(known[1], n[0], 1, (size_t)known[2], powers);
+    if (shape->pass[1].folded) powers = segment_interpolate(known[2], n[1], (size_t)n[0], 1, powers);
+    return powers;
 }
 
 /* Half the sum and half the difference of K^f at frequency k and k plus half a row, for each row
  * and unit. Returns the number of values. */
-static size_t fill_symbol(const cplx *from, const int n[3], const segment_fft_tile_layout *layout, int units,
+static size_t fill_symbol(const cplx *powers, const int n[3], const segment_fft_tile_layout *layout, int units,
                           double *symbol) {
     const int half_row = n[2] / 2, a = half_row / 8;
     const long double half = 0.5L / ((long double)half_row * (long double)n[1]);
@@ -159,8 +181,7 @@ static size_t fill_symbol(const cplx *from, const int n[3], const segment_fft_ti
     for (int unit = 0; unit < units; unit++) {
         const int k = unit / 8 + a * (unit % 8);
         for (int y = 0; y < n[1]; y++) {
-            const cplx low = power_at(from, n, y, k, layout->real, layout->fused),
-                       high = power_at(from, n, y, k + half_row, layout->real, layout->fused);
+            const cplx low = powers[y * n[2] + k], high = powers[y * n[2] + k + half_row];
             double *const at = symbol + 2 * ((size_t)y * (size_t)units + (size_t)unit);
             at[0] = (double)((low.re + high.re) * half);
             at[1] = (double)((layout->real ? low.re - high.re : low.im + high.im) * half);
@@ -180,20 +201,20 @@ stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shap
     const int n[3] = {1, segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)}, a = n[2] / 16;
     const size_t bytes = (size_t)units * (2 + 4 * (size_t)n[1]) * sizeof(double);
     double *half_angles = calloc(1, bytes);
-    cplx *const root = roots_of(n[2]), *const taps = segment_taps_dft(task, n);
-    stn_status status = half_angles && root && taps ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
+    cplx *const root = roots_of(n[2]), *const powers = powers_of(task, shape, layout->real, layout->fused);
+    stn_status status = half_angles && root && powers ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
     if (status == STN_OK) {
         for (int unit = 0; unit < units; unit++) {
             const cplx angle = root[unit / 8 + a * (unit % 8)];
             half_angles[2 * unit] = (double)angle.im, half_angles[2 * unit + 1] = (double)angle.re;
         }
-        const size_t count = fill_symbol(taps, n, layout, units, half_angles + 2 * units);
+        const size_t count = fill_symbol(powers, n, layout, units, half_angles + 2 * units);
         stn_shared_fft_twiddles(&row, wide, tables + layout->row_twiddles);
         stn_shared_fft_twiddles(&column, wide, tables + layout->column_twiddles);
         segment_put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
         segment_put(task, half_angles + 2 * units, count, tables + layout->symbol);
     }
-    free(half_angles), free(root), free(taps);
+    free(half_angles), free(root), free(powers);
     return status;
 }
 

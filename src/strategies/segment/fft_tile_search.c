@@ -33,16 +33,18 @@ static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16},
 
 static bool place_outputs(const stn_task *task, const segment_axis *a, const stn_reach *reach, int sixteenth,
                           segment_pass *pass) {
-    const int64_t length = 16 * (int64_t)sixteenth, period = segment_period(a), all = reach->side[0] + reach->side[1];
+    const int64_t length = 16 * (int64_t)sixteenth, period = segment_period(a);
     *pass = (segment_pass){.axis = (uint8_t)a->axis,
                            .first = (int8_t)sixteenth,
                            .useful = (int)stn_min(a->n, length),
-                           .reach = (int)stn_min(all, INT32_MAX)};
+                           .reach = (int)stn_min(reach->side[0] + reach->side[1], INT32_MAX)};
     if (period && length % period == 0) return true; /* Circular convolution is the result. */
-    if (all >= length) return false;
+    const stn_reach own = segment_folded_reach(a, reach, &pass->folded);
+    if (own.side[0] + own.side[1] >= length) return false;
+    pass->reach = (int)(own.side[0] + own.side[1]);
     const int64_t unit = a->axis == 2 ? SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
-    pass->lead = (int)stn_round_up(reach->side[0], a->axis == 2 ? 2 : 1);
-    const int64_t space = length - pass->lead - reach->side[1];
+    pass->lead = (int)stn_round_up(own.side[0], a->axis == 2 ? 2 : 1);
+    const int64_t space = length - pass->lead - own.side[1];
     pass->useful = (int)(a->n <= space ? a->n : space / unit * unit);
     return space > 0 && pass->useful > 0 && pass->useful >= stn_min(a->n, length / LEAST_USEFUL);
 }

@@ -236,6 +236,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
         stn_text_printf(text, ", tiled FFTs of %d x %d points, %d x %d of them outputs, %d threads",
                         segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1), shape->pass[0].useful,
                         shape->pass[1].useful, 32 * shape->tile);
+        if (shape->pass[0].folded || shape->pass[1].folded) stn_text_printf(text, ", weights folded to one period");
         if (shape->shares) stn_text_printf(text, ", each in a cluster of %d blocks", shape->shares);
         if (shape->margins) stn_text_printf(text, ", margins stepped");
         return;
@@ -248,6 +249,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
         if (f) stn_text_printf(text, ", by dense DFTs of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
         if (f) segment_dense_describe(task->dtype, shape->fragment, text);
         if (p->cosines) stn_text_printf(text, " as half a period");
+        if (p->folded) stn_text_printf(text, ", weights folded to one period");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (rotated) stn_text_printf(text, ", rotated to whole memory lines");
@@ -269,6 +271,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
         print_passes(&plan->task, shape, state->kernels[0].rotated, text);
         for (int i = 0; i < shape->passes && !shape->tile; i++) {
+            if (shape->pass[i].folded) continue;
             const stn_reach reach = segment_axis_reach(&state->axes[i], &plan->task, (uint64_t)shape->fused);
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);

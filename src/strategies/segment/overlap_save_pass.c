@@ -145,11 +145,13 @@ static stn_status make_symbol(const segment_axis *axis, const segment_table_layo
                               double *twiddles, double *symbol, stn_error *error) {
     const segment_pass *pass = &layout->pass;
     const segment_factors *f = segment_factors_of(pass->first);
-    if (f) return segment_dense_make(axis, f, layout->fused, dtype, twiddles, symbol, error);
+    segment_axis own = *axis;
+    own.folded = pass->folded;
+    if (f) return segment_dense_make(&own, f, layout->fused, dtype, twiddles, symbol, error);
     STN_TRY(segment_twiddles_make(pass->first, dtype, twiddles, error));
     return (pass->cosines                    ? segment_cosines_make
             : segment_is_single(pass->first) ? segment_single_make
-                                             : segment_symbol_make)(axis, pass->first, layout->fused, symbol, error);
+                                             : segment_symbol_make)(&own, pass->first, layout->fused, symbol, error);
 }
 
 stn_status segment_tables_fill(const stn_task *task, const segment_axis *axis, const segment_table_layout *layout,

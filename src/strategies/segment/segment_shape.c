@@ -101,8 +101,15 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
     pass->useful = (int)((length - pass->lead - reach->side[1]) / unit * unit);
 }
 
+stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded) {
+    const int64_t half = segment_period(axis) / 2;
+    *folded = half > 0 && reach->side[0] + reach->side[1] > 2 * half;
+    return *folded ? (stn_reach){{half, half}, {0, 0}} : *reach;
+}
+
 /* A segment that holds whole periods of the line's extension needs no overlap: circular convolution
- * is the result. */
+ * is the result. With sources, weights are not folded, because segment_boundary_source.h convolves
+ * the sources with the weights of each number of steps. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
@@ -115,14 +122,16 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     pass->cosines = is_line_of_cosines(task, axis, first);
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
-    if (reach->side[0] + reach->side[1] >= length) return false;
+    const stn_reach own = segment_has_source(task) ? *reach : segment_folded_reach(axis, reach, &pass->folded);
+    if (own.side[0] + own.side[1] >= length) return false;
+    pass->reach = (int)(own.side[0] + own.side[1]);
     if (axis->axis != 2) {
-        place_outputs(reach, length, 1, pass);
+        place_outputs(&own, length, 1, pass);
     } else {
         const int64_t size = (int64_t)stn_dtype_size(task->dtype);
         segment_pass finer = *pass;
-        place_outputs(reach, length, LINE_BYTES / size, pass);
-        place_outputs(reach, length, SECTOR_BYTES / size, &finer);
+        place_outputs(&own, length, LINE_BYTES / size, pass);
+        place_outputs(&own, length, SECTOR_BYTES / size, &finer);
         if (finer.useful > MORE * pass->useful) *pass = finer;
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;

@@ -21,7 +21,9 @@ typedef struct segment_pass {
     int8_t first; /* 1: only along x. */
     /* The segment is a whole line mirrored at both ends; half its period is transformed. */
     uint8_t cosines;
-    uint8_t unused;          /* Shapes are compared byte by byte. */
+    /* The weights of all steps reach past half a period of the extension to both sides, and are
+     * folded to offsets -period / 2 .. period / 2, which give the same results. */
+    uint8_t folded;
     int lead, useful, reach; /* reach: of the longest launch's steps, both sides together. */
 } segment_pass;
 
@@ -53,11 +55,11 @@ typedef struct segment_shape {
  * of a Gaussian are at most a third as wide as the Gaussian. */
 #define SEGMENT_NEGLECTED_ERROR 3.1
 /* Whether the pass neglects small weights. It does not if its reach includes all weights, as that
- * of few steps does, or if its segments hold whole periods. */
+ * of few steps does, if they are folded, or if its segments hold whole periods. */
 static inline bool segment_neglects_weights(const stn_task *task, const segment_shape *shape,
                                             const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
-    return pass->reach < all && (pass->lead > 0 || pass->useful != task->n[pass->axis]);
+    return pass->reach < all && !pass->folded && (pass->lead > 0 || pass->useful != task->n[pass->axis]);
 }
 /* Whether the symbol's power overflows the data's type. largest: of the symbol's magnitudes. */
 static inline bool segment_overflows(const stn_task *task, double largest, uint64_t steps) {
@@ -65,6 +67,9 @@ static inline bool segment_overflows(const stn_task *task, double largest, uint6
 }
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* The reach of weights folded to one period of the axis's extension, if it is shorter than `reach`
+ * (*folded); otherwise `reach`. */
+stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
  * segment length, or these transforms do not serve the axis. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);

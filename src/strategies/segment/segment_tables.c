@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "strategies/segment/long_double_complex.h"
+#include "strategies/segment/taps_dft.h"
 
 /* ---- the symbol ------------------------------------------------------------------------------ */
 
@@ -40,14 +40,23 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-/* K^steps at the frequencies 0 .. length - 1; NULL: out of memory. */
-static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
+/* K^steps at the frequencies 0 .. length - 1, without folding; NULL: out of memory. */
+static cplx *unfolded_powers(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
     cplx *powers = root ? malloc((size_t)length * sizeof *powers) : NULL;
     for (int64_t k = 0; powers && 2 * k <= length; k++) {
         powers[k] = power(symbol_at(a, root, length, k), steps);
         if (k && 2 * k < length) powers[length - k] = (cplx){powers[k].re, -powers[k].im};
     }
     return powers;
+}
+
+/* The same. If weights are folded, those of a period are found from K^steps at its frequencies. */
+static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
+    if (!a->folded) return unfolded_powers(a, root, length, steps);
+    const int period = (int)segment_period(a);
+    cplx *own_root = roots_of(period), *powers = unfolded_powers(a, own_root, period, steps);
+    free(own_root);
+    return segment_interpolate(period, (int)length, 1, 1, powers);
 }
 
 /* Writes one entry; the second half of a long entry follows `stride` values later. Returns the next

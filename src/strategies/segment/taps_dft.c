@@ -6,12 +6,12 @@
  *
  * The offsets d and -d are summed together: a(d) exp(i t) + a(-d) exp(-i t) is
  * (a(d) + a(-d)) cos t + i (a(d) - a(-d)) sin t, and the opposite frequency has the same two sums
- * with the other sign between them. */
+ * with the other sign between them. sums: space for 2 numbers for each offset d, and for 0. */
 static void transform_line(const cplx *root, int n, bool half, const int reach[2], size_t step, const cplx *from,
-                           cplx *to) {
-    cplx even[STN_MAX_RADIUS + 1], odd[STN_MAX_RADIUS + 1];
+                           cplx *sums, cplx *to) {
     const int low = reach[0], high = reach[1], most = low > high ? low : high;
     const cplx zero = {0, 0}, centre = from[(size_t)low * step];
+    cplx *const even = sums, *const odd = sums + most + 1;
     for (int d = 1; d <= most; d++) {
         const cplx a = d <= high ? from[(size_t)(low + d) * step] : zero,
                    b = d <= low ? from[(size_t)(low - d) * step] : zero;
@@ -35,12 +35,49 @@ static cplx *transform_axis(const stn_task *task, int axis, int n, size_t slower
     const bool half = axis == 2;
     const size_t width = (size_t)(task->reach[axis][0] + task->reach[axis][1] + 1),
                  length = (size_t)(half ? n / 2 + 1 : n);
-    cplx *const root = roots_of(n), *to = from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
+    cplx sums[2 * (STN_MAX_RADIUS + 1)], *const root = roots_of(n),
+                                                *to =
+                                                    from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
     for (size_t i = 0; to && i < slower; i++)
         for (size_t j = 0; j < faster; j++)
-            transform_line(root, n, half, task->reach[axis], faster, from + i * width * faster + j,
+            transform_line(root, n, half, task->reach[axis], faster, from + i * width * faster + j, sums,
                            to + i * length * faster + j);
     free(root), free(from);
+    return to;
+}
+
+/* Space and roots of unity for interpolation between `period` and `length` frequencies. */
+typedef struct interpolation {
+    int period, length;
+    cplx *period_root, *length_root;
+    cplx *line, *sums, *result; /* Of one line: numbers in, transform_line's space, numbers out. */
+} interpolation;
+
+static void interpolate_line(const interpolation *s, size_t step, const cplx *from, cplx *to) {
+    const int half = s->period / 2, odd_half = (s->period - 1) / 2, period = s->period;
+    for (int k = -odd_half; k <= half; k++) s->line[odd_half + k] = from[(size_t)((period - k) % period) * step];
+    transform_line(s->period_root, period, false, (int[2]){odd_half, half}, 1, s->line, s->sums, s->result);
+    for (int d = -half; d <= half; d++) {
+        const cplx tap = s->result[(d + period) % period];
+        const long double part = (2 * abs(d) == period ? 0.5L : 1) / period;
+        s->line[half + d] = (cplx){tap.re * part, tap.im * part};
+    }
+    transform_line(s->length_root, s->length, false, (int[2]){half, half}, 1, s->line, s->sums, s->result);
+    for (int k = 0; k < s->length; k++) to[(size_t)k * step] = s->result[k];
+}
+
+cplx *segment_interpolate(int period, int length, size_t slower, size_t faster, cplx *from) {
+    const size_t most = (size_t)(period > length ? period : length), line = (size_t)period + 1;
+    cplx *const space = calloc(2 * line + 2 + most, sizeof *space),
+                *to = from ? calloc(slower * (size_t)length * faster, sizeof *to) : NULL;
+    const interpolation s = {period, length,       roots_of(period),    roots_of(length),
+                             space,  space + line, space + 2 * line + 2};
+    const bool good = space && to && s.period_root && s.length_root;
+    for (size_t i = 0; i < slower && good; i++)
+        for (size_t j = 0; j < faster; j++)
+            interpolate_line(&s, faster, from + i * (size_t)period * faster + j, to + i * (size_t)length * faster + j);
+    if (!good) free(to), to = NULL;
+    free(space), free(s.period_root), free(s.length_root), free(from);
     return to;
 }
 

@@ -9,6 +9,13 @@
  * memory. To be freed. */
 cplx *segment_taps_dft(const stn_task *task, const int n[3]);
 
+/* Trigonometric interpolation. The transform of taps at offsets -period / 2 .. period / 2 is given
+ * at `period` frequencies, and is returned at `length` frequencies, for each line along the middle
+ * axis of an array of slower * period * faster numbers. The taps are those of a periodic line: half
+ * of the one at period / 2 is at -period / 2. Frees `from`. NULL: out of memory, or `from` is
+ * NULL. */
+cplx *segment_interpolate(int period, int length, size_t slower, size_t faster, cplx *from);
+
 /* K at any frequency, 0 <= k < n along each axis; K(-k) is the conjugate of K(k). */
 static inline cplx segment_taps_dft_at(const cplx *symbol, const int n[3], const int k[3]) {
     const bool mirrored = 2 * k[2] > n[2];

@@ -58,6 +58,7 @@ stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error 
         stn_params_int(&params, "THREADS_X", STN_ROW_THREADS);
         stn_params_int(&params, "HAS_GRID", operations[operation].grid);
         stn_params_int(&params, "HAS_SOURCE", operations[operation].source);
+        stn_params_int(&params, "EXPECTED_HEADER", sizeof(add_arguments));
         STN_TRY(stn_kernel_make(plan->kernels, "sourced_add", &params, 0, &state->add[operation], error));
     }
     return STN_OK;

@@ -41,6 +41,16 @@ static cplx defined(const stn_task *task, const int64_t n[3], const int64_t k[3]
     return sum;
 }
 
+/* The sum of taps times exp(2 pi i k d / n) over the offsets d = -half .. half. */
+static cplx transform_at(const cplx *taps, int half, int k, int n) {
+    cplx sum = {0, 0};
+    for (int d = -half; d <= half; d++) {
+        const cplx term = product(taps[half + d], root_of(((int64_t)k * d % n + n) % n, n));
+        sum.re += term.re, sum.im += term.im;
+    }
+    return sum;
+}
+
 static long double size_of(const stn_task *task) {
     long double size = 0;
     for (size_t i = 0; i < task->ntaps; i++) size += fabs(task->taps[i].weight);
@@ -72,6 +82,37 @@ Test(taps_dft, equals_the_definition) {
         free(symbol);
         stn_task_clear(&task);
     }
+}
+
+/* Lines along the middle axis of an array: random taps at offsets -period / 2 .. period / 2, whose
+ * transform is known at the frequencies of one period. */
+Test(taps_dft, interpolates_between_the_frequencies_of_a_period) {
+    enum { SLOWER = 2, FASTER = 3, LINES = SLOWER * FASTER, MOST = 64 };
+    static const int sizes[][2] = {{1, 16}, {2, 5}, {5, 256}, {8, 24}, {63, 256}, {64, 48}};
+    srand(3);
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
+        const int period = sizes[c][0], length = sizes[c][1], half = period / 2;
+        cplx taps[LINES][MOST + 1], *at_period = calloc((size_t)(LINES * period), sizeof *at_period);
+        for (int i = 0; i < LINES; i++)
+            for (int d = -half; d <= half; d++) {
+                taps[i][half + d] = (cplx){2.0 * rand() / RAND_MAX - 1, 2.0 * rand() / RAND_MAX - 1};
+                if (2 * d == period) taps[i][half + d] = taps[i][0];
+            }
+        for (int i = 0; i < LINES * period; i++) {
+            const int line = i / (FASTER * period) * FASTER + i % FASTER, k = i / FASTER % period;
+            at_period[i] = transform_at(taps[line], half, k, period);
+        }
+        cplx *at_length = segment_interpolate(period, length, SLOWER, FASTER, at_period);
+        cr_assert_not_null(at_length);
+        for (int i = 0; i < LINES * length; i++) {
+            const int line = i / (FASTER * length) * FASTER + i % FASTER, k = i / FASTER % length;
+            const cplx expected = transform_at(taps[line], half, k, length);
+            cr_expect(hypotl(at_length[i].re - expected.re, at_length[i].im - expected.im) <= 0x1p-58L * period,
+                      "period %d, length %d, line %d, frequency %d", period, length, line, k);
+        }
+        free(at_length);
+    }
+    cr_expect_null(segment_interpolate(4, 8, 1, 1, NULL), "without memory before, without a result");
 }
 
 /* The weights along an axis, to be transformed: in f64 the doubles nearest to the sums, else as

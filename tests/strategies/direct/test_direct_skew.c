@@ -38,6 +38,32 @@ static int64_t blocks_of(size_t ny, size_t nx) {
     return blocks;
 }
 
+/* With the 40 registers of direct_tile, f16 spills, and half of the loads in f64 wait for others
+ * unless all sides are fixed. */
+Test(direct_skew, registers_hold_all_loads_of_a_star_in_2d) {
+    static const struct {
+        stn_dtype dtype;
+        stn_boundary_kind sides;
+        int blocks;
+    } cases[] = {{STN_F64, STN_WRAP, 5}, {STN_F64, STN_FIXED, 6}, {STN_F32, STN_WRAP, 6}, {STN_F16, STN_WRAP, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_task task;
+        direct_shape shapes[32];
+        cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, NULL), STN_OK);
+        p.stencil = stencil, p.steps = 1, p.dtype = cases[i].dtype;
+        p.extent[0] = 8192, p.extent[1] = 8193;
+        for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = cases[i].sides;
+        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+        cr_assert_gt(direct_shapes(&task, &machine, shapes, 32), 0);
+        cr_expect(shapes[0].skewed);
+        cr_expect_eq(shapes[0].blocks, cases[i].blocks, "%s", stn_dtype_name(cases[i].dtype));
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 static double seconds_of_best(const stn_task *task, const direct_shape *shapes, size_t count) {
     double least = INFINITY;
     for (size_t i = 0; i < count; i++) {

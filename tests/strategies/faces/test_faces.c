@@ -17,6 +17,7 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     dice d = {(uint64_t)(4000 + c)};
     int rank = 1 + c % 3, radius = dice_int(&d, 1, rank == 3 ? 2 : 3), fused = dice_int(&d, 1, 5);
     if (c % 12 == 1) radius = 6, fused = 2; /* in 2D: too many taps for faces_tile.cu */
+    if (c % 12 == 6) radius = dice_int(&d, 33, STN_MAX_RADIUS), fused = dice_int(&d, 1, 3); /* 1D */
     *p = (stn_problem)STN_PROBLEM_INIT;
     stn_stencil *stencil = c % 4 == 3 ? product_stencil(&d, rank, radius)
                                       : random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
@@ -25,9 +26,9 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     p->batch = c % 4 == 1 ? 2 : 1;
     p->dtype = c % 5 == 3 ? STN_F32 : c % 7 == 5 ? STN_F16 : STN_F64;
     for (int axis = 0; axis < rank; axis++) {
-        int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
+        int low = dice_int(&d, radius > 32, 5), high = low ? dice_int(&d, 1, 5) : 0;
         /* Long enough to be shortened, or short enough to be taken whole. */
-        int longest = rank == 3 ? 24 : c % 2 ? 60 : 140;
+        int longest = rank == 3 ? 24 : c % 2 ? 60 : radius > 32 ? 900 : 140;
         p->extent[axis] = (size_t)dice_int(&d, low || high ? 2 * radius + 2 : 1, longest);
         p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
         /* Corners of equal constants, and of different ones. */

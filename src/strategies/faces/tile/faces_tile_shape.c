@@ -6,7 +6,7 @@
 #include "strategies/faces/tile/faces_tile.h"
 
 #define MAX_THREADS 1024 /* threads of a block */
-#define MAX_REACH 32     /* largest reach along any axis */
+#define MAX_REACH STN_MAX_RADIUS /* largest reach along any axis */
 #define WARP 32
 
 /* Rates of faces_tile on an H200, fitted to 49 launches that were timed alone. */
@@ -220,11 +220,13 @@ static double fold_cycles(const stn_task *task, const faces_tile *tile, const pa
     return most;
 }
 
-/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window),
- * shared memory and threads. */
+/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window, of
+ * which NVRTC 13 does not hold more points for a reach of 64 than for one of 32), shared memory and
+ * threads. */
+#define MOST_HELD 64 /* points of a window besides those of the patch */
 static int resident(const stn_task *task, const stn_machine *machine, const faces_tile *tile) {
     int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
-    int window = tile->points + task->reach[2][0] + task->reach[2][1];
+    int window = tile->points + (int)stn_min(task->reach[2][0] + task->reach[2][1], MOST_HELD);
     int registers = (int)stn_round_up(words * (points + points / 8 + window) + 28, 8);
     int by_registers =
             (int)machine->registers_per_multiprocessor / (registers * (int)stn_round_up(tile->threads, WARP)),

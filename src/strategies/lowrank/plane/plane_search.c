@@ -1,6 +1,7 @@
 /* Searches steps a launch, splitting and kernel for the cheapest shapes in 1D and 2D. */
 #include "strategies/lowrank/plane/plane_search.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -101,15 +102,29 @@ static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank
     return false;
 }
 
-/* SVD: the largest number of terms, each as wide as the taps, with which a kernel could be among
- * the best. */
+/* The reach of a launch's taps, without the outermost ones of which the terms need nothing, since
+ * their weights together are at most the terms' tolerance. */
+static int least_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side) {
+    const double tolerance = fmax(lowrank_term_tolerance(task, shape), DBL_EPSILON);
+    double at[STN_MAX_RADIUS + 1] = {0}, all = 0, beyond = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const int64_t offset = side ? task->taps[i].offset[axis] : -task->taps[i].offset[axis];
+        at[stn_max(offset, 0)] += fabs(task->taps[i].weight), all += fabs(task->taps[i].weight);
+    }
+    int reach = task->reach[axis][side];
+    while (reach > 0 && beyond + at[reach] <= tolerance * all) beyond += at[reach--];
+    return shape->fused * reach;
+}
+
+/* SVD: the largest number of terms, each at least as wide as the taps that they need, with which a
+ * kernel could be among the best. */
 static int affordable_terms(const search *s, const lowrank_shape *shape) {
     lowrank_pattern pattern = {0};
     for (int i = 0; i < LOWRANK_MAX_TERMS; i++) {
         pattern.term[i].central = 1;
         for (int side = 0; side < 2; side++) {
-            pattern.term[i].y[side] = lowrank_reach(s->task, shape, 1, side);
-            pattern.term[i].x[side] = lowrank_reach(s->task, shape, 2, side);
+            pattern.term[i].y[side] = i ? pattern.term[0].y[side] : least_reach(s->task, shape, 1, side);
+            pattern.term[i].x[side] = i ? pattern.term[0].x[side] : least_reach(s->task, shape, 2, side);
         }
     }
     int least = 0, most = LOWRANK_MAX_TERMS;
