@@ -280,9 +280,9 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_s
     shape->chunk = best;
 }
 
-/* Factor of accesses of [8 bytes, 4 bytes, words of 4 bytes that begin at any element] in 2D, in 3D,
- * and in 3D where y and x wrap. Measured with ten steps of heat on grids of 8190 to 8195 columns in
- * 2D and 510 to 515 in 3D. */
+/* Factor of accesses of [8 bytes, 4 bytes, words of 4 bytes that begin at any element]: in 2D, in
+ * 3D, and in 3D where y and x wrap. Measured with ten steps of heat on grids of 8190 to 8195
+ * columns in 2D and 510 to 515 in 3D. */
 enum { PLANE, VOLUME, WRAPPED };
 static const double narrow_factor[][3] = {
     [PLANE] = {1, 1.03, 1.2}, [VOLUME] = {1.12, 1.36, 1.6}, [WRAPPED] = {1.12, 1.3, 1.6}};

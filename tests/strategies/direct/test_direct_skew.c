@@ -89,8 +89,7 @@ Test(direct_skew, several_steps_are_cheaper_in_3d_where_rows_of_f16_wrap) {
         p.extent[0] = p.extent[1] = 512, p.extent[2] = columns;
         cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
         const double by_one = seconds_of_best(&task, shapes, direct_shapes(&task, &machine, shapes, 32));
-        const double by_several =
-            seconds_of_best(&task, shapes, direct_time_shapes(&task, &machine, shapes, 32));
+        const double by_several = seconds_of_best(&task, shapes, direct_time_shapes(&task, &machine, shapes, 32));
         cr_expect_lt(by_several, by_one, "%zu columns", columns);
         stn_task_clear(&task);
         stn_stencil_destroy(stencil);
