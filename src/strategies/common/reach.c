@@ -306,6 +306,18 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
+/* Whether S^(steps / 2), without its cut ends, has too many taps to be squared, which is found here
+ * without computing it, for weights of one sign: of them the bound exceeds the reach by a few
+ * per cent. `reach`: of all steps, for the tail. */
+static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
+    if (steps < 2 || reach < MOST_POINTS / 8) return false;
+    for (int i = 0; i < l->count; i++)
+        if (l->weight[i] < 0) return false;
+    double taps = 0;
+    for (int side = 0; side < 2; side++) taps += bound(l, side, (double)(steps / 2), (double)CUT);
+    return 2 * taps > 1.15 * MOST_POINTS;
+}
+
 /* ---- both methods */
 
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
@@ -323,7 +335,8 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
     power p = {0};
     /* The bound exceeds the reach by little: where it is up to an eighth above MOST_POINTS, S^f may
      * still have at most MOST_POINTS taps. */
-    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
+    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8 &&
+                              !square_is_too_long(l, steps, reach.side[0] + reach.side[1]);
     if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
