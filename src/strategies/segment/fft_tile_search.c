@@ -197,7 +197,11 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why) {
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists, .enough = INFINITY};
+    search s = {task,
+                machine,
+                {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
+                .lists = lists,
+                .enough = INFINITY};
     s.same_reach = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more
