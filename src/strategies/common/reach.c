@@ -344,8 +344,9 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
  * per cent. `reach`: of all steps, for the tail. */
 static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
     if (steps < 2 || reach < MOST_POINTS / 8 || !has_one_sign(l)) return false;
+    const uint64_t half = steps / 2;
     double taps = 0;
-    for (int side = 0; side < 2; side++) taps += bound(l, side, (double)(steps / 2), (double)CUT);
+    for (int side = 0; side < 2; side++) taps += bound(l, side, (double)half, (double)CUT);
     return 2 * taps > 1.15 * MOST_POINTS;
 }
 

@@ -136,7 +136,10 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const int blocks = segment_fft_tile_blocks(task, machine, shape), threads = WARP * shape->tile;
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
-    for (int i = 0; i < PHASES; i++) alone += (c->count[i] + threads - 1) / threads * c->chain[i];
+    for (int i = 0; i < PHASES; i++) {
+        const int rounds = (c->count[i] + threads - 1) / threads;
+        alone += rounds * c->chain[i];
+    }
     const double units2 = c->units * c->units, each = alone / blocks;
     const double full = sqrt(each * each + units2), last = rest > 0 ? sqrt(alone * alone + rest * rest * units2) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;

@@ -91,7 +91,7 @@ typedef struct search {
     bool same_reach; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
     bool single;    /* The caller asks only whether there is any tile. */
-    double enough;  /* With a time limit: seconds of the cheapest tile within the error bound so far. */
+    double enough;  /* With a time limit: seconds of the cheapest tile that is accurate. */
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 

@@ -16,7 +16,7 @@ static stn_reach reach_of(const char *name, int axis, uint64_t steps) {
 
 Test(reach, heat_1d_is_known) {
     static const double quarter[3] = {0.25, 0.5, 0.25};
-    static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}};
+    static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}, {6400, 474}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         stn_reach reach = stn_reach_of_line(NULL, quarter, 3, 1, (uint64_t)known[i][0], 0x1p-55);
         cr_expect_eq(reach.side[0], reach.side[1]);
