@@ -21,7 +21,7 @@ static int samples_of(const stn_task *task, int other, bool both) {
     return degrees ? (both ? 32 : 128) * degrees : 1;
 }
 
-/* The largest sampled |K| at frequency k of `axis`, times the bound on the maximum between samples. */
+/* The largest sampled |K| at frequency k of `axis`, times the bound between samples. */
 static double largest_at(const stn_task *task, int axis, int k) {
     const int others[2] = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2};
     const bool both = samples_of(task, others[0], true) > 1 && samples_of(task, others[1], true) > 1;
