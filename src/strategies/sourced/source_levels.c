@@ -90,7 +90,7 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     result->seconds = copies * sourced_add_seconds(task, machine, 2);
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
-        const double most = machine->time_limit > 0 ? (machine->time_limit - result->seconds) / times : INFINITY;
+        const double most = (sourced_most_seconds(machine) - result->seconds) / times;
         stn_estimate own;
         if (!(most > 0) || !estimate_level(task, machine, level, by_generic, most, &own)) return false;
         result->unit = own.unit;
