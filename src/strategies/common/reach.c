@@ -54,7 +54,8 @@ static log_moment log_moment_of(const line *l, int side, double t) {
 /* For each t the bound gives R + 1 = (steps L(t) - log(tail)) / t. This is least where F(t) =
  * t L'(t) - L(t), which grows with t, is -log(tail) / steps. Newton's method, for log F as a
  * function of log t, finds this t. `from` and `to` enclose log t; if a Newton step leaves this
- * interval, the interval is halved instead. */
+ * interval, the interval is halved instead. R is negative where taps drift towards the other
+ * side. */
 static double bound(const line *l, int side, double steps, double tail) {
     const double wanted = -log(tail) / steps;
     double from = log(1e-9), to = log(60), at = 0.5 * (from + to);
@@ -68,7 +69,7 @@ static double bound(const line *l, int side, double steps, double tail) {
         at = next > from && next < to ? next : 0.5 * (from + to);
     }
     const double t = exp(at);
-    return fmax(0, ceil((steps * log_moment_of(l, side, t).value - log(tail)) / t) - 1);
+    return ceil((steps * log_moment_of(l, side, t).value - log(tail)) / t) - 1;
 }
 
 /* ---- the power */
@@ -345,8 +346,11 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
     if (steps < 2 || reach < MOST_POINTS / 8 || !has_one_sign(l)) return false;
     const uint64_t half = steps / 2;
-    double taps = 0;
-    for (int side = 0; side < 2; side++) taps += bound(l, side, (double)half, (double)CUT);
+    line own = *l; /* ends are cut off relative to the sum */
+    own.norm = 0;
+    for (int i = 0; i < l->count; i++) own.norm += l->weight[i];
+    double taps = 1;
+    for (int side = 0; side < 2; side++) taps += bound(&own, side, (double)half, (double)CUT);
     return 2 * taps > 1.15 * MOST_POINTS;
 }
 
@@ -358,7 +362,7 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
     const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
-        double bounded = bound(l, side, (double)steps, tail);
+        double bounded = fmax(0, bound(l, side, (double)steps, tail));
         if (bounded < (double)reach.side[side]) {
             reach.side[side] = (int64_t)bounded;
             reach.tail[side] = tail;

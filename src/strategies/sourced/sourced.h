@@ -47,8 +47,8 @@ typedef struct sourced_job {
     void *workspace; /* of the plans of runs */
 } sourced_job;
 
-/* The most seconds that are searched for: a little above the time limit, because sums of the seconds
- * of parts are rounded. */
+/* The most seconds that are searched for: a little above the time limit, because sums of seconds
+ * are rounded. */
 static inline double sourced_most_seconds(const stn_machine *machine) {
     return machine->time_limit > 0 ? machine->time_limit * (1 + 1e-9) : INFINITY;
 }
