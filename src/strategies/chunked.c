@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "host/pool.h"
 #include "plan/error_bound.h"
@@ -36,6 +37,8 @@ enum { MOST_SIZES = 2 * (4 + 16) };
  * sides that are computed by steps, take longer than estimated (1.5 to 2.7 times on seven random
  * grids). */
 #define PADDED_HALVES_FACTOR 1.5
+/* Starting threads takes about as long as this. */
+#define ALONE_SECONDS 1e-3
 /* Keeps rounding errors from rejecting a single chunk; the sum of all chunks decides. */
 #define ROUNDED_UP (1 + 1e-9)
 
@@ -194,8 +197,9 @@ typedef struct search {
     double least;     /* lower bound on the seconds of a chunk: it reads and writes each point */
     double cost;      /* of the best run found so far (stn_estimate_cost) */
     chunk_sizes best; /* of that run; 0 steps: the best run has no chunks */
+    double begin;     /* of the search, on the clock */
     stn_pool *pool;   /* owned; NULL: one thread searches */
-    int count;        /* of sizes to be tried next */
+    int count, tried; /* of sizes to be tried next, and how many of them have been */
     chunk_sizes sizes[MOST_SIZES];
 } search;
 
@@ -237,19 +241,25 @@ static void add_steps(search *s, uint64_t steps) {
 static void estimate_range(void *user, int64_t begin, int64_t end) {
     const search *s = user;
     stn_estimate unused;
-    for (int64_t i = begin; i < end; i++) (void)estimate_sizes(s, s->sizes[i], &unused);
+    for (int64_t i = begin; i < end; i++) (void)estimate_sizes(s, s->sizes[s->tried + i], &unused);
 }
 
-/* Tries the sizes that were added. Each needs rankings of all strategies, which take some
- * milliseconds: several threads make them first, and the search cache keeps their results. */
+/* Tries the sizes that were added. Each needs rankings of all strategies. From the time when these
+ * have taken ALONE_SECONDS, several threads make the rest first, and the search cache keeps their
+ * results. */
 static void try_sizes(search *s) {
-    const int threads = (int)stn_min(stn_min(stn_compile_threads(s->plan->context), MOST_THREADS), s->count);
+    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MOST_THREADS);
+    bool alone = threads > 1;
     stn_estimate all;
-    if (threads > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
-    if (s->pool) stn_pool_for(s->pool, s->count, 1, estimate_range, s);
-    for (int i = 0; i < s->count; i++)
-        if (estimate_sizes(s, s->sizes[i], &all) && stn_estimate_cost(&all) < s->cost)
-            s->cost = stn_estimate_cost(&all), s->best = s->sizes[i];
+    for (s->tried = 0; s->tried < s->count; s->tried++) {
+        if (alone && s->tried + 1 < s->count && stn_clock_seconds() - s->begin > ALONE_SECONDS) {
+            alone = false;
+            if (!s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
+            if (s->pool) stn_pool_for(s->pool, s->count - s->tried, 1, estimate_range, s);
+        }
+        if (estimate_sizes(s, s->sizes[s->tried], &all) && stn_estimate_cost(&all) < s->cost)
+            s->cost = stn_estimate_cost(&all), s->best = s->sizes[s->tried];
+    }
     s->count = 0;
 }
 
@@ -260,7 +270,7 @@ static void try_sizes(search *s) {
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
-    search s = {.plan = plan, .cost = INFINITY};
+    search s = {.plan = plan, .cost = INFINITY, .begin = stn_clock_seconds()};
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);

@@ -54,7 +54,8 @@ static log_moment log_moment_of(const line *l, int side, double t) {
 /* For each t the bound gives R + 1 = (steps L(t) - log(tail)) / t. This is least where F(t) =
  * t L'(t) - L(t), which grows with t, is -log(tail) / steps. Newton's method, for log F as a
  * function of log t, finds this t. `from` and `to` enclose log t; if a Newton step leaves this
- * interval, the interval is halved instead. */
+ * interval, the interval is halved instead. R is negative where taps drift towards the other
+ * side. */
 static double bound(const line *l, int side, double steps, double tail) {
     const double wanted = -log(tail) / steps;
     double from = log(1e-9), to = log(60), at = 0.5 * (from + to);
@@ -68,20 +69,23 @@ static double bound(const line *l, int side, double steps, double tail) {
         at = next > from && next < to ? next : 0.5 * (from + to);
     }
     const double t = exp(at);
-    return fmax(0, ceil((steps * log_moment_of(l, side, t).value - log(tail)) / t) - 1);
+    return ceil((steps * log_moment_of(l, side, t).value - log(tail)) / t) - 1;
 }
 
 /* ---- the power */
 
-/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. */
+/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. Those of which none is
+ * negative are `plain`: their sums lose no digits, so double suffices. */
 typedef struct power {
     long double *tap;
     double *error; /* error bound of each tap; few digits suffice */
+    double *plain; /* in place of both */
     int64_t count, low;
     long double cut; /* total effect of all cut ends, at most */
-    bool one_sign;   /* no tap is negative */
-    double rounding; /* `one_sign`: largest relative error of a tap */
+    double rounding; /* `plain`: largest relative error of a tap */
 } power;
+
+static void clear(power *p) { free(p->tap), free(p->plain); }
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
     *p = (power){.count = count, .low = low, .cut = cut};
@@ -90,19 +94,34 @@ static bool make(power *p, int64_t count, int64_t low, long double cut) {
     return p->tap != NULL;
 }
 
+/* As `make`, with room for `more` further numbers; all are 0. */
+static bool make_plain(power *p, int64_t count, int64_t more, int64_t low, long double cut) {
+    *p = (power){.count = count, .low = low, .cut = cut};
+    p->plain = calloc((size_t)(count + more), sizeof *p->plain);
+    return p->plain != NULL;
+}
+
+/* The magnitude of a tap, at most. */
+static long double magnitude(const power *p, int64_t i) {
+    return p->plain ? p->plain[i] * (1 + p->rounding) : fabsl(p->tap[i]) + p->error[i];
+}
+
 /* Rescales the magnitudes to a sum of 1 and cuts off negligible ends. */
 static bool normalise(power *p) {
     long double sum = 0, cut[2] = {0, 0};
-    for (int64_t i = 0; i < p->count; i++) sum += fabsl(p->tap[i]);
+    double sums[4] = {0};
+    for (int64_t i = 0; i < p->count && p->tap; i++) sum += fabsl(p->tap[i]);
+    for (int64_t i = 0; i < p->count && p->plain; i++) sums[i % 4] += p->plain[i];
+    if (p->plain) sum = sums[0] + sums[1] + sums[2] + sums[3];
     if (!(sum > 0) || !isfinite((double)sum)) return false;
     int64_t first = 0, last = p->count - 1;
-#define END(i) (fabsl(p->tap[i]) + p->error[i])
-    while (first < last && cut[0] + END(first) <= CUT * sum) cut[0] += END(first), first++;
-    while (last > first && cut[1] + END(last) <= CUT * sum) cut[1] += END(last), last--;
-#undef END
+    while (first < last && cut[0] + magnitude(p, first) <= CUT * sum) cut[0] += magnitude(p, first), first++;
+    while (last > first && cut[1] + magnitude(p, last) <= CUT * sum) cut[1] += magnitude(p, last), last--;
     p->count = last - first + 1;
     p->low -= first;
-    for (int64_t i = 0; i < p->count; i++) {
+    const double factor = (double)(1 / sum);
+    for (int64_t i = 0; i < p->count && p->plain; i++) p->plain[i] = p->plain[i + first] * factor;
+    for (int64_t i = 0; i < p->count && p->tap; i++) {
         p->tap[i] = p->tap[i + first] / sum;
         p->error[i] = (double)(p->error[i + first] / sum);
     }
@@ -113,7 +132,7 @@ static bool normalise(power *p) {
 static bool is_even(const power *p) {
     if (2 * p->low != p->count - 1) return false;
     for (int64_t i = 0, j = p->count - 1; i < j; i++, j--)
-        if (p->tap[i] != p->tap[j] || p->error[i] != p->error[j]) return false;
+        if (p->plain ? p->plain[i] != p->plain[j] : p->tap[i] != p->tap[j] || p->error[i] != p->error[j]) return false;
     return true;
 }
 
@@ -173,20 +192,19 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
     return true;
 }
 
-/* The first `count` taps of a * b, and their error bounds, where no tap is negative: sums of double
- * lose no digits, and are vectorisable. Four taps of `a` are multiplied at a time, because sums
- * take longer to load and store than to add to; zeros lie before and after the taps of `b`. A
- * square has each pair of taps once: the pairs next to the diagonal are added singly. */
-static bool multiply_one_sign(const power *a, const power *b, int64_t count, power *product) {
-    enum { ROWS = 4, BEFORE = ROWS - 1 };
+enum { ROWS = 4, BEFORE = ROWS - 1 };
+
+/* The first `count` taps of a * b, where both are `plain`, which is vectorised. ROWS taps of `a`
+ * are multiplied at a time, because sums take longer to load and store than to add to; zeros lie
+ * before and after the taps of `b`, in the room behind the product's taps. A square has each pair
+ * of taps once: the pairs next to the diagonal are added singly. */
+static void multiply_plain(const power *a, const power *b, int64_t count, power *product) {
     const bool square = a == b;
-    double *sum = calloc((size_t)(count + b->count + 2 * BEFORE), sizeof *sum);
-    if (!sum) return false;
-    double *const factor = sum + count + BEFORE;
-    for (int64_t j = 0; j < b->count; j++) factor[j] = (double)b->tap[j];
+    double *const sum = product->plain, *const factor = sum + product->count + BEFORE;
+    memcpy(factor, b->plain, (size_t)b->count * sizeof *factor);
     for (int64_t i = 0; i < a->count && i < count; i += ROWS) {
         double tap[ROWS], *const at = sum + i;
-        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? (double)a->tap[i + k] * (square ? 2 : 1) : 0;
+        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? a->plain[i + k] * (square ? 2 : 1) : 0;
         const int64_t end = stn_min(b->count + BEFORE, count - i), begin = square ? i + ROWS + BEFORE : 0;
         for (int64_t j = square ? i : end; j < stn_min(begin, end); j++)
             for (int k = 0; k < ROWS && j - k >= i + k; k++)
@@ -195,22 +213,24 @@ static bool multiply_one_sign(const power *a, const power *b, int64_t count, pow
             at[j] =
                 at[j] + tap[0] * factor[j] + tap[1] * factor[j - 1] + tap[2] * factor[j - 2] + tap[3] * factor[j - 3];
     }
-    product->rounding = a->rounding + b->rounding + (double)(stn_min(a->count, b->count) + 4) * DBL_EPSILON;
-    for (int64_t i = 0; i < count; i++) product->tap[i] = sum[i], product->error[i] = product->rounding * sum[i];
-    free(sum);
-    return true;
+    product->rounding = a->rounding + b->rounding + (double)(stn_min(a->count, b->count) + 6) * DBL_EPSILON;
 }
 
 static bool multiply(const power *a, const power *b, power *product) {
-    const int64_t count = a->count + b->count - 1;
+    const int64_t count = a->count + b->count - 1, low = a->low + b->low;
     *product = (power){0};
-    if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
+    if (count > MOST_POINTS) return false;
     /* Half of an even product is the other half. */
     const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
-    product->one_sign = a->one_sign && b->one_sign;
-    if (product->one_sign && !multiply_one_sign(a, b, half, product)) return false;
-    if (!product->one_sign) multiply_taps(a, b, half, product->tap);
-    if (!product->one_sign && !multiply_errors(a, b, half, product->error)) return false;
+    if (a->plain) {
+        if (!make_plain(product, count, b->count + 2 * BEFORE, low, a->cut + b->cut)) return false;
+        multiply_plain(a, b, half, product);
+        for (int64_t i = half; i < count; i++) product->plain[i] = product->plain[count - 1 - i];
+        return normalise(product);
+    }
+    if (!make(product, count, low, a->cut + b->cut)) return false;
+    multiply_taps(a, b, half, product->tap);
+    if (!multiply_errors(a, b, half, product->error)) return false;
     for (int64_t i = half; i < count; i++) {
         product->tap[i] = product->tap[count - 1 - i];
         product->error[i] = product->error[count - 1 - i];
@@ -221,7 +241,7 @@ static bool multiply(const power *a, const power *b, power *product) {
 static bool times(power *p, const power *factor) {
     power product;
     bool good = multiply(p, factor, &product);
-    free(p->tap);
+    clear(p);
     *p = product;
     return good;
 }
@@ -230,20 +250,23 @@ static bool times(power *p, const power *factor) {
  * steps, needs them again. */
 #define LEAST_KEPT 128
 
+/* Bytes of its taps and, behind them, of their errors. */
+static size_t taps_size(const power *p) {
+    return (size_t)p->count * (p->plain ? sizeof *p->plain : sizeof *p->tap + sizeof *p->error);
+}
+
 static bool recall(stn_search_cache *searches, const stn_text *key, power *p) {
     power head;
     if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, &head, sizeof head))
         return false;
-    const size_t taps = (size_t)head.count * sizeof *p->tap, errors = (size_t)head.count * sizeof *p->error;
-    const size_t size = sizeof head + taps + errors;
+    const size_t size = sizeof head + taps_size(&head);
     unsigned char *bytes = malloc(size);
     const bool known =
         bytes && stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, bytes, size) &&
-        make(p, head.count, head.low, head.cut);
+        (head.plain ? make_plain(p, head.count, 0, head.low, head.cut) : make(p, head.count, head.low, head.cut));
     if (known) {
-        p->one_sign = head.one_sign, p->rounding = head.rounding;
-        memcpy(p->tap, bytes + sizeof head, taps);
-        memcpy(p->error, bytes + sizeof head + taps, errors);
+        p->rounding = head.rounding;
+        memcpy(p->plain ? (void *)p->plain : p->tap, bytes + sizeof head, taps_size(p));
     }
     free(bytes);
     return known;
@@ -253,25 +276,36 @@ static void keep(stn_search_cache *searches, const stn_text *key, const power *p
     stn_text value = STN_TEXT_EMPTY;
     if (p->count < LEAST_KEPT) return;
     stn_text_append(&value, (const char *)p, sizeof *p);
-    stn_text_append(&value, (const char *)p->tap, (size_t)p->count * sizeof *p->tap);
-    stn_text_append(&value, (const char *)p->error, (size_t)p->count * sizeof *p->error);
+    if (p->plain) {
+        stn_text_append(&value, (const char *)p->plain, taps_size(p));
+    } else {
+        stn_text_append(&value, (const char *)p->tap, (size_t)p->count * sizeof *p->tap);
+        stn_text_append(&value, (const char *)p->error, (size_t)p->count * sizeof *p->error);
+    }
     if (!value.failed)
         stn_search_cache_store(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, value.data, value.size);
     stn_text_clear(&value);
 }
 
+static bool has_one_sign(const line *l) {
+    for (int i = 0; i < l->count; i++)
+        if (l->weight[i] < 0) return false;
+    return true;
+}
+
 static bool make_once(const line *l, power *once) {
-    if (!make(once, l->count, l->low, 0)) return false;
-    once->one_sign = true;
-    for (int i = 0; i < l->count; i++) {
-        once->tap[i] = l->weight[i];
-        once->one_sign = once->one_sign && l->weight[i] >= 0;
-    }
+    const bool plain = has_one_sign(l);
+    if (!(plain ? make_plain(once, l->count, 0, l->low, 0) : make(once, l->count, l->low, 0))) return false;
+    for (int i = 0; i < l->count; i++)
+        if (plain)
+            once->plain[i] = l->weight[i];
+        else
+            once->tap[i] = l->weight[i];
     return normalise(once);
 }
 
-/* S^steps as the square of S^(steps / 2), times S if the number is odd. The caller frees
- * result->tap in any case. */
+/* S^steps as the square of S^(steps / 2), times S if the number is odd. The caller clears
+ * `result` in any case. */
 static bool raise(stn_search_cache *searches, const line *l, uint64_t steps, power *result) {
     *result = (power){0};
     if (steps == 1) return make_once(l, result);
@@ -285,7 +319,7 @@ static bool raise(stn_search_cache *searches, const line *l, uint64_t steps, pow
         power once = {0};
         good = raise(searches, l, steps / 2, result) && times(result, result) &&
                (steps % 2 == 0 || (make_once(l, &once) && times(result, &once)));
-        free(once.tap);
+        clear(&once);
         if (good) keep(searches, &key, result);
     }
     stn_text_clear(&key);
@@ -298,12 +332,26 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the outermost tap */
     for (int64_t i = 0; i < p->count && reach > 0; i++, reach--) {
         int64_t at = side ? p->count - 1 - i : i;
-        long double tap = fabsl(p->tap[at]) + p->error[at];
+        const long double tap = magnitude(p, at);
         if (sum + tap > tail) break;
         sum += tap;
     }
     *left = (double)sum;
     return stn_max(reach, 0);
+}
+
+/* Whether S^(steps / 2), without its cut ends, has too many taps to be squared, which is found here
+ * without computing it, for weights of one sign: of them the bound exceeds the reach by a few
+ * per cent. `reach`: of all steps, for the tail. */
+static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
+    if (steps < 2 || reach < MOST_POINTS / 8 || !has_one_sign(l)) return false;
+    const uint64_t half = steps / 2;
+    line own = *l; /* ends are cut off relative to the sum */
+    own.norm = 0;
+    for (int i = 0; i < l->count; i++) own.norm += l->weight[i];
+    double taps = 1;
+    for (int side = 0; side < 2; side++) taps += bound(&own, side, (double)half, (double)CUT);
+    return 2 * taps > 1.15 * MOST_POINTS;
 }
 
 /* ---- both methods */
@@ -314,7 +362,7 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
     const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
-        double bounded = bound(l, side, (double)steps, tail);
+        double bounded = fmax(0, bound(l, side, (double)steps, tail));
         if (bounded < (double)reach.side[side]) {
             reach.side[side] = (int64_t)bounded;
             reach.tail[side] = tail;
@@ -323,7 +371,8 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
     power p = {0};
     /* The bound exceeds the reach by little: where it is up to an eighth above MOST_POINTS, S^f may
      * still have at most MOST_POINTS taps. */
-    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
+    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8 &&
+                              !square_is_too_long(l, steps, reach.side[0] + reach.side[1]);
     if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
@@ -332,7 +381,7 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
             reach.side[side] = exact;
             reach.tail[side] = left * tail / power_tail;
         }
-    free(p.tap);
+    clear(&p);
     return reach;
 }
 

@@ -15,6 +15,7 @@
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
 #define BUDGET 3e7 /* complex products, about 50 ms */
+enum { STRIDE = 8 }; /* of the samples that are computed first */
 
 typedef struct scan {
     const stn_task *task;
@@ -22,12 +23,16 @@ typedef struct scan {
     int low[3], width[3];
     int samples[2];
     double complex *roots[2]; /* for each other axis: exp(2 pi i j / samples) */
+    double complex *coarse;   /* each STRIDE-th root of the second of the other axes */
     /* Weights summed along the axis, by their offsets along the others, [width][width]. */
     double complex *sums;
     double bound; /* ratio of the maximum to the largest sample, at most */
+    double coarse_bound[2]; /* the same of each STRIDE-th sample along one axis */
 } scan;
 
 static double degree(const scan *s, int other) { return (s->width[s->others[other]] - 1) / 2.0; }
+
+static int coarse_samples(const scan *s, int other) { return (s->samples[other] + STRIDE - 1) / STRIDE; }
 
 static bool open_scan(scan *s, const stn_task *task, int axis, int64_t length) {
     *s = (scan){.task = task, .axis = axis, .others = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2}, .bound = 1};
@@ -41,6 +46,7 @@ static bool open_scan(scan *s, const stn_task *task, int axis, int64_t length) {
     for (int o = 0; o < 2; o++) {
         s->samples[o] = s->width[s->others[o]] == 1 ? 1 : (int)ceil((both ? 64 : 256) * degree(s, o));
         s->bound /= cos(M_PI * degree(s, o) / s->samples[o]);
+        s->coarse_bound[o] = 1 / cos(M_PI * degree(s, o) / coarse_samples(s, o));
         work *= s->samples[o];
     }
     work = work * s->width[s->others[1]] / 2 + (double)length / 2 * (double)task->ntaps;
@@ -50,10 +56,12 @@ static bool open_scan(scan *s, const stn_task *task, int axis, int64_t length) {
         s->roots[o] = malloc((size_t)s->samples[o] * sizeof *s->roots[o]);
         for (int j = 0; s->roots[o] && j < s->samples[o]; j++) s->roots[o][j] = cexp(2 * M_PI * I * j / s->samples[o]);
     }
-    return s->sums && s->roots[0] && s->roots[1];
+    s->coarse = malloc((size_t)coarse_samples(s, 1) * sizeof *s->coarse);
+    for (int k = 0; s->coarse && s->roots[1] && k < coarse_samples(s, 1); k++) s->coarse[k] = s->roots[1][k * STRIDE];
+    return s->sums && s->roots[0] && s->roots[1] && s->coarse;
 }
 
-static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->roots[1]); }
+static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->roots[1]), free(s->coarse); }
 
 static void sum_others(scan *s, double angle) {
     const int *o = s->others, width = s->width[o[1]];
@@ -93,30 +101,64 @@ static double largest_square(const double complex *line, int width, const double
     return most;
 }
 
-/* The largest sampled |K| at one frequency of the axis. Sampling ends once the largest sample so
- * far times `bound` is at least `enough`, which is most often soon. K(-k) is the conjugate of K(k),
+static double largest_at(const double complex *line, int width, const double complex *z, int64_t count) {
+    double most = 0;
+    for (int64_t k = 0; k < count; k += TOGETHER)
+        most = fmax(most, largest_square(line, width, z + k, stn_min(TOGETHER, count - k)));
+    return sqrt(most);
+}
+
+static double sum_of_magnitudes(const double complex *values, int count) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += cabs(values[i]);
+    return sum;
+}
+
+/* The sums along the second of the other axes at sample j of the first one. */
+static void sum_row(const scan *s, int64_t j, double complex line[WIDEST]) {
+    const int rows = s->width[s->others[0]], width = s->width[s->others[1]];
+    memset(line, 0, (size_t)width * sizeof *line);
+    for (int r = 0; r < rows; r++) {
+        const double complex root = s->roots[0][j * r % s->samples[0]];
+        for (int i = 0; i < width; i++) line[i] += root * s->sums[r * width + i];
+    }
+}
+
+/* An upper bound on |K| at one frequency of the axis from few samples. */
+static double coarse_bound(const scan *s) {
+    const int width = s->width[s->others[1]];
+    double complex line[WIDEST];
+    double most = 0;
+    for (int j = 0; j < s->samples[0]; j += STRIDE) {
+        sum_row(s, j, line);
+        most = fmax(most, largest_at(line, width, s->coarse, coarse_samples(s, 1)));
+    }
+    return most * s->coarse_bound[0] * s->coarse_bound[1];
+}
+
+/* The largest sampled |K| at one frequency of the axis if that times `bound` is at least `enough`,
+ * else an upper bound on it below that. Sampling ends once a sample is large enough, which is most
+ * often soon, and rows that are bounded below it are not sampled. K(-k) is the conjugate of K(k),
  * but the axis's frequency is fixed here, so the others are sampled around the whole circle. */
 static double largest_sample(const scan *s, double enough) {
-    int rows = s->width[s->others[0]], width = s->width[s->others[1]];
+    const int width = s->width[s->others[1]];
+    double complex line[WIDEST];
     double most = 0;
-    for (int j = 0; j < s->samples[0] && sqrt(most) * s->bound < enough; j++) {
-        double complex line[WIDEST] = {0};
-        for (int r = 0; r < rows; r++) {
-            double complex root = s->roots[0][(int64_t)j * r % s->samples[0]];
-            for (int i = 0; i < width; i++) line[i] += root * s->sums[r * width + i];
-        }
-        for (int k = 0; k < s->samples[1]; k += TOGETHER)
-            most = fmax(most, largest_square(line, width, s->roots[1] + k, stn_min(TOGETHER, s->samples[1] - k)));
+    for (int j = 0; j < s->samples[0] && most * s->bound < enough; j++) {
+        sum_row(s, j, line);
+        double row = sum_of_magnitudes(line, width);
+        if (row * s->bound >= enough)
+            row = fmin(row, largest_at(line, width, s->coarse, coarse_samples(s, 1)) * s->coarse_bound[1]);
+        if (row * s->bound >= enough) row = largest_at(line, width, s->roots[1], s->samples[1]);
+        most = fmax(most, row);
     }
-    return sqrt(most);
+    return most;
 }
 
 /* An upper bound on |K| at one frequency of the axis; for weights of one sign it is the maximum,
  * without samples. */
 static double most_possible(const scan *s) {
-    double sum = 0;
-    for (int i = 0; i < s->width[s->others[0]] * s->width[s->others[1]]; i++) sum += cabs(s->sums[i]);
-    return sum;
+    return sum_of_magnitudes(s->sums, s->width[s->others[0]] * s->width[s->others[1]]);
 }
 
 /* The largest possible change of that bound, and of a sample, between adjacent frequencies of the
@@ -137,6 +179,7 @@ static int64_t search_retained(const stn_task *task, int axis, int64_t length, d
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
             double below = threshold - most_possible(&s);
+            if (!(below > 0)) below = (threshold - coarse_bound(&s) * s.bound) / s.bound;
             if (!(below > 0)) below = (threshold - largest_sample(&s, threshold) * s.bound) / s.bound;
             if (!(below > 0)) break;
             kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));

@@ -32,6 +32,8 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why);
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
+/* The error that the estimate predicts. */
+double segment_fft_tile_error(const stn_task *task, const segment_shape *shape);
 /* Seconds per launch that the margins take. */
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* Sets the number of threads that takes the least time, and returns the seconds of the run with it.

@@ -91,6 +91,10 @@ typedef struct tile_costs {
     double move;            /* Bytes read and written by a launch. */
 } tile_costs;
 
+static double moved_bytes(const stn_task *task) {
+    return 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+}
+
 static void costs_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape, tile_costs *c) {
     const double lanes =
         task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
@@ -122,7 +126,7 @@ static void costs_of(const stn_task *task, const stn_machine *machine, const seg
     c->clusters = fmax(1, floor((double)machine->multiprocessors / (double)shares)), c->each = tiles / c->clusters;
     c->at_sides = part_at_sides(task, shape);
     c->flops = 2 * operations * tiles;
-    c->move = 2 * size * (double)stn_task_points(task);
+    c->move = moved_bytes(task);
 }
 
 /* Seconds with the threads of `shape`: the mean of two bounds, tiles in whole waves, and tiles that
@@ -132,7 +136,10 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const int blocks = segment_fft_tile_blocks(task, machine, shape), threads = WARP * shape->tile;
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
-    for (int i = 0; i < PHASES; i++) alone += (double)stn_div_up(c->count[i], threads) * c->chain[i];
+    for (int i = 0; i < PHASES; i++) {
+        const int rounds = (c->count[i] + threads - 1) / threads;
+        alone += rounds * c->chain[i];
+    }
     const double units2 = c->units * c->units, each = alone / blocks;
     const double full = sqrt(each * each + units2), last = rest > 0 ? sqrt(alone * alone + rest * rest * units2) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;
@@ -150,9 +157,14 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return seconds_with(task, machine, shape, &c);
 }
 
-/* A lower bound of seconds_with for any number of threads: the units and memory are never idle. */
+#define MOST_WARPS 16 /* of a block */
+
+/* A lower bound of seconds_with for any number of threads: the units and memory are never idle, and
+ * a block with the most threads is never interrupted by others. */
 static double least_seconds(const stn_task *task, const stn_machine *machine, const tile_costs *c) {
-    return 0.999 * fmax(c->each * c->units / machine->clock, c->move / machine->copy_bandwidth) +
+    double alone = c->alone;
+    for (int i = 0; i < PHASES; i++) alone += fmax(1, (double)c->count[i] / (WARP * MOST_WARPS)) * c->chain[i];
+    return 0.999 * fmax(fmax(c->each * c->units, alone) / machine->clock, c->move / machine->copy_bandwidth) +
            rates[task->dtype].start + machine->launch_seconds;
 }
 
@@ -184,14 +196,16 @@ static double seconds_of_run(const stn_task *task, const stn_machine *machine, c
 
 double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
                                        segment_shape *shape) {
-    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
+    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, MOST_WARPS};
     const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
+    const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
     double least = INFINITY;
     uint8_t best = warps[0];
-    tile_costs c;
-    costs_of(task, machine, shape, &c);
-    const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
-    if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return INFINITY;
+    tile_costs c = {.move = moved_bytes(task)}; /* First the bound from these alone. */
+    for (int all = 0; all < 2; all++) {
+        if (all) costs_of(task, machine, shape, &c);
+        if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return INFINITY;
+    }
     for (size_t i = 0; i < sizeof warps; i++) {
         shape->tile = warps[i];
         if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
@@ -206,7 +220,7 @@ double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *
  * errors measured by tests/strategies/test_errors. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
-static double predicted_error(const stn_task *task, const segment_shape *shape) {
+double segment_fft_tile_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic);
     const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancellation(task);
@@ -229,7 +243,7 @@ void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, con
     double flops;
     memset(e, 0, sizeof *e);
     e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
-    e->error = predicted_error(task, shape);
+    e->error = segment_fft_tile_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
     const double launch = seconds_of(task, machine, shape, &flops);

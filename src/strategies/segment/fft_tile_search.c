@@ -4,6 +4,7 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
+#include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/segment/fft_tile.h"
@@ -92,6 +93,7 @@ typedef struct search {
     bool same_reach; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
     bool single;    /* The caller asks only whether there is any tile. */
+    double enough;  /* With a time limit: seconds of the cheapest tile that is accurate. */
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 
@@ -117,7 +119,7 @@ typedef struct launches_of {
 
 /* Adds a tile of y and x units of 16 points, held by a cluster of this many blocks (0: by one
  * block). Returns false if it does not serve such launches. */
-static bool add_tile(const search *s, const launches_of *l, int y, int x, int cluster) {
+static bool add_tile(search *s, const launches_of *l, int y, int x, int cluster) {
     const int first[2] = {y, x};
     segment_shape shape = l->shape;
     shape.shares = cluster;
@@ -129,15 +131,18 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int cl
     segment_fft_tiles_found *to = &s->lists[cluster > 0];
     double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
     if (to->found && s->machine->time_limit > 0) most = fmin(most, nextafter(s->machine->time_limit, INFINITY));
+    most = fmin(most, s->enough);
     const double seconds = segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape);
     if (seconds >= most) return true;
     segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
     if (at) *at = shape;
+    if (s->machine->time_limit > 0 && segment_fft_tile_error(s->task, &shape) <= stn_error_bound(s->task))
+        s->enough = seconds;
     return true;
 }
 
 /* Adds all tiles for launches of one number of steps. */
-static bool add_tiles(const search *s, const launches_of *l) {
+static bool add_tiles(search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
         for (int x = 0; x < SIDES && !(any && s->single); x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
@@ -194,7 +199,11 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why) {
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists};
+    search s = {task,
+                machine,
+                {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
+                .lists = lists,
+                .enough = INFINITY};
     s.same_reach = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more

@@ -57,12 +57,13 @@ static bool has_constants(const stn_task *task) {
     return false;
 }
 
-/* Estimates a level's steps by the cheapest strategy, or by the generic kernel. */
-static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool by_generic,
+/* Estimates a level's steps by the cheapest strategy, or by the generic kernel; false also if they
+ * take more than `most` seconds. */
+static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool by_generic, double most,
                            stn_estimate *estimate) {
     /* Its taps are borrowed. */
     const stn_task own = packed_task(task, sourced_level_steps(level), false);
-    return stn_subplan_estimate(&own, machine, by_generic ? STN_GENERIC : NULL, estimate);
+    return stn_subplan_estimate_below(&own, machine, by_generic ? STN_GENERIC : NULL, most, false, estimate);
 }
 
 /* Grids in the workspace: two for ping-pong, c of each level above 0, and b if widened. */
@@ -89,8 +90,9 @@ bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     result->seconds = copies * sourced_add_seconds(task, machine, 2);
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
+        const double most = (sourced_most_seconds(machine) - result->seconds) / times;
         stn_estimate own;
-        if (!estimate_level(task, machine, level, by_generic, &own)) return false;
+        if (!(most > 0) || !estimate_level(task, machine, level, by_generic, most, &own)) return false;
         result->unit = own.unit;
         result->bytes += times * (own.bytes + 3 * grid);
         result->flops += times * own.flops;

@@ -26,9 +26,10 @@ static stn_task sum_task(const stn_task *task) {
 
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
     const stn_task run = sourced_run_task(task), sum = sum_task(task); /* their taps are borrowed */
+    const double most = sourced_most_seconds(machine);
     stn_estimate added;
-    if (task->steps < 2 || !stn_subplan_estimate(&sum, machine, NULL, &added) ||
-        !stn_subplan_estimate(&run, machine, NULL, result))
+    if (task->steps < 2 || !stn_subplan_estimate_below(&sum, machine, NULL, most, false, &added) ||
+        !stn_subplan_estimate_below(&run, machine, NULL, most - added.seconds, false, result))
         return false;
     result->bytes += added.bytes;
     result->flops += added.flops;

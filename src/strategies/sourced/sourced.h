@@ -2,6 +2,8 @@
  * (source_levels.c), all steps at once (source_whole.c). */
 #ifndef STN_STRATEGIES_SOURCED_SOURCED_H
 #define STN_STRATEGIES_SOURCED_SOURCED_H
+#include <math.h>
+
 #include "plan/plan.h"
 #include "strategies/common/row_copy.h"
 
@@ -45,6 +47,12 @@ typedef struct sourced_job {
     void *workspace; /* of the plans of runs */
 } sourced_job;
 
+/* The most seconds that are searched for: a little above the time limit, because sums of seconds
+ * are rounded. */
+static inline double sourced_most_seconds(const stn_machine *machine) {
+    return machine->time_limit > 0 ? machine->time_limit * (1 + 1e-9) : INFINITY;
+}
+
 /* ---- source_add.c: makes a subplan; the plan's workspace grows as needed. */
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
 /* Seconds of a launch that reads and writes this many grids in total. */
@@ -58,7 +66,7 @@ stn_status sourced_add(const sourced_job *job, sourced_operation operation, stn_
 
 /* ---- source_levels.c */
 uint64_t sourced_level_steps(int level);
-/* by_generic: by the generic kernel. False if no strategy serves a level. */
+/* by_generic: by the generic kernel. False if no strategy serves a level within the time limit. */
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
                              stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
@@ -68,7 +76,7 @@ void sourced_describe_levels(const sourced_state *state, stn_format format, stn_
 /* ---- source_whole.c */
 /* The task without its source; its taps are borrowed. */
 stn_task sourced_run_task(const stn_task *task);
-/* False if no strategy sums the powers of these steps. */
+/* False if no strategy sums the powers of these steps within the time limit. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
 stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *execution, stn_error *error);

@@ -124,7 +124,7 @@ static bool windows_of(const line *line, int64_t length, spectral_four_step_choi
 static double windows_at_least(const line *line, int64_t length) {
     const int64_t useful = length - line->reach[0] - line->reach[1];
     if (length == line->period) return 1;
-    return useful > 0 ? ceil(0.999 * (double)line->n / (double)useful) : INFINITY;
+    return useful > 0 ? ceil((double)line->n / (double)useful) : INFINITY;
 }
 
 /* Good lengths of columns or rows, and the cost factor of each. */
@@ -202,7 +202,7 @@ static bool search_lengths(const limits *l, bool wide, const stn_machine *machin
     sides both;
     find_sides(machine->searches, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
-    const double all = 0.999 * (double)line->n;
+    const double all = (double)line->n;
     /* The factor 1.001 admits a matrix of exactly this cost. Of matrices of equal cost the first is
      * chosen. */
     double least = 1.001 * cost_at_most(line, columns, rows, longest), least_penalty = INFINITY;

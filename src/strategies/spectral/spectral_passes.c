@@ -105,8 +105,6 @@ typedef struct parts_job {
     const spectral_shape *shape;
     const stn_task *task;
     const stn_symbol_tables *roots;
-    /* Frequencies of every line along the first of the other axes, then along the second. */
-    const int64_t *at;
     double *parts;
     /* row: number of lines computed together, as a group. rows: number of groups, if group k equals
      * group rows - k; otherwise both are 1. */
@@ -114,12 +112,28 @@ typedef struct parts_job {
     atomic_bool failed;
 } parts_job;
 
+/* Frequencies of `count` lines along the first of the other axes, then along the second. Padding
+ * between rows gets frequency 0. */
+static void place_lines(const spectral_shape *shape, int64_t first, int64_t count, int64_t *at) {
+    const spectral_choice *c = &shape->choice;
+    const int64_t width = shape->last == 0 ? shape->pitch : shape->columns;
+    int64_t x = first % width, y = first / width;
+    for (int64_t i = 0; i < count; i++) {
+        at[i] = shape->last == 0 ? frequency_at(y, c->kept[1], c->length[1]) : 0;
+        at[count + i] = x < c->kept[2] ? x : 0;
+        if (++x == width) x = 0, y++;
+    }
+}
+
 static void make_parts(void *user, int64_t begin, int64_t end) {
     parts_job *j = user;
     const int64_t first = begin * j->row, count = (end - begin) * j->row, doubles = j->row * j->shape->symbol.parts;
-    const int64_t *const place[2] = {j->at + first, j->at + j->shape->columns + first};
-    if (!stn_symbol_parts_by(&j->shape->symbol, j->task, j->roots, count, place, j->parts + begin * doubles))
+    int64_t *const at = malloc(2 * (size_t)count * sizeof *at);
+    if (at) place_lines(j->shape, first, count, at);
+    const int64_t *const place[2] = {at, at + (at ? count : 0)};
+    if (!at || !stn_symbol_parts_by(&j->shape->symbol, j->task, j->roots, count, place, j->parts + begin * doubles))
         atomic_store(&j->failed, true);
+    free(at);
     for (int64_t k = begin > 1 ? begin : 1; k < end && 2 * k < j->rows; k++)
         memcpy(j->parts + (j->rows - k) * doubles, j->parts + k * doubles, (size_t)doubles * sizeof *j->parts);
 }
@@ -127,11 +141,14 @@ static void make_parts(void *user, int64_t begin, int64_t end) {
 /* 3D: rows of lines at opposite frequencies along y may be equal. */
 static void find_mirrored(parts_job *j) {
     const spectral_shape *shape = j->shape;
+    const spectral_choice *c = &shape->choice;
     const int64_t rows = shape->last == 0 ? shape->columns / shape->pitch : 0;
     j->row = j->rows = 1;
     if (rows < 3 || rows * shape->pitch != shape->columns || !stn_symbol_mirrored(&shape->symbol, j->task)) return;
     for (int64_t k = 1; k < rows; k++)
-        if (j->at[k * shape->pitch] + j->at[(rows - k) * shape->pitch] != shape->choice.length[1]) return;
+        if (frequency_at(k, c->kept[1], c->length[1]) + frequency_at(rows - k, c->kept[1], c->length[1]) !=
+            c->length[1])
+            return;
     j->row = shape->pitch, j->rows = rows;
 }
 
@@ -155,22 +172,13 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     return !atomic_load(&job->failed);
 }
 
-/* Computes the coefficients of every line of the last axis. Padding between rows gets those of
- * frequency 0, whose results are unused. */
+/* Computes the coefficients of every line of the last axis; those of padding are unused. */
 static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, double *parts, stn_error *error) {
-    const stn_task *task = &plan->task;
-    int64_t count = shape->columns, *at = malloc(2 * (size_t)count * sizeof *at);
-    if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)count * sizeof *at);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t x = shape->last == 0 ? i % shape->pitch : i, y = shape->last == 0 ? i / shape->pitch : 0;
-        at[i] = shape->last == 0 ? frequency_at(y, shape->choice.kept[1], shape->choice.length[1]) : 0;
-        at[count + i] = x < shape->choice.kept[2] ? x : 0;
-    }
-    parts_job job = {.shape = shape, .task = task, .at = at, .parts = parts};
+    const int64_t count = shape->columns;
+    parts_job job = {.shape = shape, .task = &plan->task, .parts = parts};
     const bool good = make_all_parts(plan->context, &job);
-    free(at);
     /* Lines of taps have the data's own type. */
-    if (good && shape->symbol.taps && !spectral_wide(task))
+    if (good && shape->symbol.taps && !spectral_wide(&plan->task))
         for (int64_t i = 0; i < count * shape->symbol.parts; i++) {
             float narrow = (float)parts[i];
             memcpy((float *)(void *)parts + i, &narrow, sizeof narrow);

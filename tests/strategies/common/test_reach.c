@@ -16,7 +16,7 @@ static stn_reach reach_of(const char *name, int axis, uint64_t steps) {
 
 Test(reach, heat_1d_is_known) {
     static const double quarter[3] = {0.25, 0.5, 0.25};
-    static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}};
+    static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}, {6400, 474}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         stn_reach reach = stn_reach_of_line(NULL, quarter, 3, 1, (uint64_t)known[i][0], 0x1p-55);
         cr_expect_eq(reach.side[0], reach.side[1]);
@@ -61,32 +61,42 @@ static double beyond(const long double *tap, int all, int low, int64_t reach, in
     return (double)(past / whole);
 }
 
-/* Random uneven weights of any sign: at most the tail lies beyond the reach, and one point less
- * would not suffice. */
+/* At most the tail lies beyond the reach, and one point less would not suffice. */
+static void check_minimal(const double *w, int count, int low, int steps, double tail) {
+    stn_reach reach = stn_reach_of_line(NULL, w, count, low, (uint64_t)steps, tail);
+    long double *tap = power_of(w, count, steps);
+    for (int side = 0; side < 2; side++) {
+        int all = (count - 1) * steps + 1;
+        double past = beyond(tap, all, low * steps, reach.side[side], side);
+        double before = beyond(tap, all, low * steps, reach.side[side] - 1, side);
+        cr_expect_leq(past, tail * (1 + 1e-9), "%d steps, side %d: %g lies beyond", steps, side, past);
+        cr_expect(past <= reach.tail[side] * (1 + 1e-9) + 1e-22, "%d steps: %g beyond, said to be %g", steps, past,
+                  reach.tail[side]);
+        cr_expect(!reach.side[side] || before > tail * (1 - 1e-4), "%d steps, side %d: %d is longer than it need be",
+                  steps, side, (int)reach.side[side]);
+    }
+    free(tap);
+}
+
+/* Random uneven weights of any sign. */
 Test(reach, random_lines_have_minimal_reach) {
     unsigned long long state = 11;
     for (int trial = 0; trial < 60; trial++) {
-        double w[9], tail = trial % 2 ? 0x1p-26 : 0x1p-55;
-        int count = 2 + trial % 8, low = trial / 8 % count, steps = 1 + trial * 7;
+        double w[9];
+        int count = 2 + trial % 8, low = trial / 8 % count;
         for (int i = 0; i < count; i++) {
             state = state * 6364136223846793005ULL + 1442695040888963407ULL;
             w[i] = 0.1 + fabs((double)(long long)state * 0x1p-63);
             if (trial % 3 == 0 && i % 2) w[i] *= -0.5;
         }
-        stn_reach reach = stn_reach_of_line(NULL, w, count, low, (uint64_t)steps, tail);
-        long double *tap = power_of(w, count, steps);
-        for (int side = 0; side < 2; side++) {
-            int all = (count - 1) * steps + 1;
-            double past = beyond(tap, all, low * steps, reach.side[side], side);
-            double before = beyond(tap, all, low * steps, reach.side[side] - 1, side);
-            cr_expect_leq(past, tail * (1 + 1e-9), "trial %d, side %d: %g lies beyond", trial, side, past);
-            cr_expect(past <= reach.tail[side] * (1 + 1e-9) + 1e-22, "trial %d: %g beyond, said to be %g", trial, past,
-                      reach.tail[side]);
-            cr_expect(!reach.side[side] || before > tail * (1 - 1e-4),
-                      "trial %d, side %d: %d is longer than it need be", trial, side, (int)reach.side[side]);
-        }
-        free(tap);
+        check_minimal(w, count, low, 1 + trial * 7, trial % 2 ? 0x1p-26 : 0x1p-55);
     }
+}
+
+/* The taps of all steps reach far to one side, but are few. */
+Test(reach, lines_that_drift_have_minimal_reach) {
+    static const double w[2] = {0.9, 0.1};
+    check_minimal(w, 2, 1, 2400, 0x1p-55);
 }
 
 Test(reach, drift_is_one_sided) {
