@@ -277,13 +277,17 @@ __device__ __forceinline__ volume_block find_block(const volume_arguments &a) {
 // Fills the zero-padded bands, and the starts of rows and columns, also past the sides.
 __device__ __forceinline__ void fill_tables(const volume_arguments &a, const volume_block &at, bands &b,
                                             long long *row_start, long long *column, STORE *shared) {
+#pragma unroll 1
     for (int i = threadIdx.x; i < COPIED; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(at.y0 - Y_LOW + i, a.ny) * a.in_y;
     if (COPIED < LINES)
         for (int i = threadIdx.x; i < STAGES * STAGE; i += THREADS) shared[i] = 0;
+#pragma unroll 1
     for (int l = 0; l < X_FACTORS - IDENTITY; l++)
         fill_band<0>(b.u[l], BAND_X, a.u[l], SIDE_X, LEAD_X - X_LOW, threadIdx.x, THREADS);
+#pragma unroll 1
     for (int r = 0; r < CORE_TERMS; r++) fill_band<0>(b.v[r], BAND_Y, a.v[r], SIDE_Y, SKIP_Y, threadIdx.x, THREADS);
+#pragma unroll 1
     for (int i = threadIdx.x; i < WIDTH; i += THREADS)
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }

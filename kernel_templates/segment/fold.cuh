@@ -27,7 +27,7 @@ template <int LOW, int HIGH>
 __device__ __forceinline__ folded extend_far(long long i, long long n) {
     if (LOW == WRAP) return {fold_far<LOW, HIGH>(i, n), false};
     const long long period = 2 * n + high_mirror(HIGH) - low_mirror(LOW),
-                    periods = i >= 0 ? i / period : -((period - 1 - i) / period);
+                    distance = (i < 0 ? period - 1 - i : i) / period, periods = i < 0 ? -distance : distance;
     i -= periods * period;
     const bool minus = is_odd(LOW) != is_odd(HIGH) && (periods & 1);
     return i < n ? folded{i, minus} : folded{2 * n + high_mirror(HIGH) - i, minus != is_odd(HIGH)};

@@ -116,38 +116,32 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     copy_async_commit();
 }
 
-// Past an odd side the line is its negated mirror image. If all inputs were loaded, a thread
-// negates those that it reads itself.
-__device__ __forceinline__ void negate_images(const line_arguments &a, const segment_position &s, STORE *raw, int t) {
-    if (!(ODD_LOW || ODD_HIGH)) return;
+// Gives the inputs of a segment that lie past a side their values, once those that were loaded have
+// arrived: images of points of the segment are read from these, and past an odd side, where all
+// inputs were loaded, they are negated. Returns whether the segment has such inputs. A thread of a
+// pair changes only inputs that it reads itself. Few segments lie at a side, so this is a loop in
+// shared memory, which compiles faster than images in each register.
+__device__ __forceinline__ bool place_images(const line_arguments &a, unsigned segment, STORE *raw, int t) {
+    if (!MIRRORED || segment >= a.all) return false;
+    const segment_position s = find(a, segment, SPAN);
+    if (inside(s, SPAN)) return false;
+    const images m = images_of(a, s);
+    if (!m.own && !ODD_LOW && !ODD_HIGH) return false;
 #pragma unroll 1
-    for (int i = t; i < SPAN; i += MEMBERS)
-        if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
+    for (int i = t; i < SPAN; i += MEMBERS) {
+        const source image = find_source(m, i);
+        const bool minus = m.own ? image.minus : extend(s.start + i, a.n).minus;
+        // The point that is 0 at an odd side is its own image.
+        if (m.own ? image.at != i : minus)
+            raw[i] = narrow<STORE>(value_of({image.at, minus, image.none}, widen(raw[image.at])));
+    }
+    return true;
 }
 
 // Loads the inputs of a segment from shared memory to registers: as real parts, or with IM as
-// imaginary parts. take_images serves the few segments at a side, which contain images.
+// imaginary parts.
 template <bool IM>
-__device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-        const source from = find_source(m, point_of(t, i));
-        (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
-    }
-}
-template <bool IM>
-__device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
-    if (MIRRORED && segment < a.all) {
-        const segment_position s = find(a, segment, SPAN);
-        if (!inside(s, SPAN)) {
-            const images m = images_of(a, s);
-            if (m.own) {
-                take_images<IM>(m, raw, x, t);
-                return;
-            }
-            negate_images(a, s, raw, t);
-        }
-    }
+__device__ __forceinline__ void take(const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
@@ -174,39 +168,16 @@ __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segm
     return true;
 }
 
-// Loads a single segment, whose points 2 j and 2 j + 1 are returned by at(j). If two teams share
-// the segment, also computes stage 0.
-template <class AT>
-__device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
+// Loads a single segment. If two teams share it, also computes stage 0.
+__device__ __forceinline__ void take_single(const STORE *raw, point (&x)[16], int t, int team) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int j = point_of(t, i);
-        x[i] = at(j);
+        const STORE *const from = raw + 2 * point_of(t, i);
+        x[i] = raw_pair(from);
         if (TEAMS == 1) continue;
-        const point far = at(j + LENGTH);
+        const point far = raw_pair(from + 2 * LENGTH);
         x[i] = team ? x[i] - far : x[i] + far;
     }
-}
-__device__ __forceinline__ void take_single(const line_arguments &a, unsigned segment, const STORE *raw, point (&x)[16],
-                                            int t, int team) {
-    const segment_position s = find(a, segment, SPAN);
-    if (!MIRRORED || inside(s, SPAN)) {
-        take_pairs(x, t, team, [&](int j) { return raw_pair(raw + 2 * j); });
-        return;
-    }
-    const images m = images_of(a, s);
-    const auto image = [&](int i) {
-        const source from = find_source(m, i);
-        return value_of(from, widen(raw[from.at]));
-    };
-    const auto signed_value = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
-    if (m.own)
-        take_pairs(x, t, team, [&](int j) { return point{image(2 * j), image(2 * j + 1)}; });
-    else
-        take_pairs(x, t, team, [&](int j) {
-            const point both = raw_pair(raw + 2 * j);
-            return ODD_LOW || ODD_HIGH ? point{signed_value(2 * j, both.re), signed_value(2 * j + 1, both.im)} : both;
-        });
 }
 
 // ---- outputs
@@ -321,7 +292,8 @@ __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigne
         if (fetched) {
             copy_async_wait<0>();
             __syncthreads();  // All inputs have arrived, and the buffer is free.
-            take_single(a, segment, raw, x, t, team);
+            if (place_images(a, segment, raw, thread)) __syncthreads();
+            take_single(raw, x, t, team);
             __syncthreads();
         }
         fetch(a, segment + gridDim.x, raw, thread);
@@ -345,18 +317,22 @@ __device__ __forceinline__ void take_both(const line_arguments &a, unsigned segm
             fetch(a, segment + part, raw, t);
             copy_async_wait<0>();
             synchronize<false>();
+            place_images(a, segment + part, raw, t);
             point y[16];
-            take<true>(a, segment + part, raw, y, t);
+            take<true>(raw, y, t);
 #pragma unroll
             for (int i = 0; i < 16; i++) x[i].re = part ? x[i].re : y[i].im, x[i].im = y[i].im;
         }
     } else {
         copy_async_wait<0>();
         synchronize<(F > 1)>();  // All inputs have arrived, and the buffer is free.
-        if constexpr (SEGMENT_COSINES)
+        if constexpr (SEGMENT_COSINES) {
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
-        else
-            take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
+            return;
+        }
+#pragma unroll 1
+        for (int part = 0; MIRRORED && part < 2; part++) place_images(a, segment + part, raw + part * LENGTH, t);
+        take<false>(raw, x, t), take<true>(raw + LENGTH, x, t);
     }
 }
 
