@@ -28,7 +28,7 @@ double sparse_scale(const stn_task *task, const stn_power *power, bool bounded) 
         sum += fabs((double)power->weight[i]);
     }
     if (bounded) largest = sum;
-    if (task->dtype != STN_F16 || !(largest > 0) || !isfinite(largest)) return 1;
+    if ((task->dtype != STN_F16 && !bounded) || !(largest > 0) || !isfinite(largest)) return 1;
     return frexp(largest, &exponent) == 0.5 ? ldexp(1, exponent - 1) : ldexp(1, exponent);
 }
 

@@ -6,9 +6,10 @@
 #include "strategies/common/stencil_power.h"
 #include "strategies/sparse/sparse_shape.h"
 
-/* The power of two by which weights are divided before rounding, for f16, which has few small
- * numbers. `bounded`: their magnitudes sum to 1 at most, so that intermediate results stay within
- * the grid's range; otherwise the largest is below 1. */
+/* The power of two by which weights are divided before rounding. `bounded`: the magnitudes of the
+ * divided weights sum to 1 at most, so that intermediate results stay within the grid's range.
+ * Otherwise, in f16, which has few small numbers, the largest divided weight is 1 at most; in f32
+ * the power is 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
 bool sparse_any_weight(const stn_power *power); /* whether any weight is nonzero */
 /* Writes a power's weights as the products take them: `parts` times stn_power_count(power) numbers,

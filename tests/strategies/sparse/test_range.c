@@ -1,6 +1,6 @@
 /* sparse near the limits of f16: values near 65504, weights that f16 cannot represent, growing
- * runs; and new weights of every structure without compilation. Against the host, on any device.
- * Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
+ * runs; chains near the limit of f32; and new weights of every structure without compilation.
+ * Against the host, on any device. Prints TAP. Usage: test_sparse_range [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +93,26 @@ static void weights(suite *s) {
         stn_stencil_destroy(stencil);
     }
     suite_report(s, tried > 12, "many candidates", NULL);
+}
+
+static double draw_largest(dice *d) { return 3.2e38 * (0.99 + 0.01 * dice_real(d)); }
+
+/* Chains in f32 on values near 3.4e38: the sums of the first product do not exceed the values, also
+ * if the factor along x has most of the weights' magnitude. */
+static void chains(suite *s) {
+    static const char *const words[] = {"as a chain|tf32 products", "as a chain|tf32 x 2", "as 2 chains"};
+    for (int i = 0; i < 3; i++) {
+        stn_stencil *stencil = box_of(2, 1, i == 2);
+        stn_problem p = sized_problem(stencil, 3);
+        p.dtype = STN_F32, p.tolerance = TOLERANCE;
+        const int pick = suite_candidate(s, &p, "sparse", words[i]);
+        comparison c;
+        char what[400];
+        const bool good = compare_drawn_with_host(s->context, s->pool, &p, "sparse", pick, true, draw_largest, 5, &c);
+        snprintf(what, sizeof what, "f32, values of 3.2e38, %s: %s", words[i], c.parameters);
+        suite_report_compared(s, good, what, &c);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* The first step that a plan names after which values of about 1 may overflow; 0: none. */
@@ -208,6 +228,6 @@ static void structures(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"large", large}, {"weights", weights}, {"growth", growth}, {"structures", structures}};
+        {"large", large}, {"weights", weights}, {"chains", chains}, {"growth", growth}, {"structures", structures}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
