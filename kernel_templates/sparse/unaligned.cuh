@@ -242,9 +242,9 @@ struct line_stores {
     static constexpr int POINTS = 4 / sizeof(STORED);  // elements of a word
     static_assert(2 * SLOT <= LANES, "a lane for each single element");
     static_assert(POINTS == 1 || TURNS == 1, "the word before a lane's slot is the preceding lane's");
-    STORED *words;   // the lane's first slot of the next line in the grid
-    int single;      // elements from there to the lane's single element
-    int alone;       // elements from the line's first slot in shared memory to that element
+    STORED *words;  // the lane's first slot of the next line in the grid
+    int single;     // elements from there to the lane's single element
+    int alone;      // elements from the line's first slot in shared memory to that element
     // Modulo 32, the number of bits, 0 or 16, from the start of a word of the grid to the first
     // element of the line. Bit FLAG + k: the lane's slot k is stored; bit FLAG + TURNS: the single
     // element is stored.
