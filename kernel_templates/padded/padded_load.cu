@@ -29,7 +29,7 @@ struct padded_load_arguments {
 static_assert(layout_matches(sizeof(padded_load_arguments), sizeof(padded_load_arguments::constant)),
               "the launcher's mirrored struct of the arguments");
 
-// Value at a point whose row is at (z, y) of the state; a negative index is past a side of its axis.
+// Value at a point whose row is at (z, y) of the state; negative: past a side of that axis.
 // in, before: that row of both grids. frozen: a fixed side freezes the row.
 __device__ __noinline__ STORE value_at(const padded_load_arguments &a, const STORE *in, const STORE *before,
                                        long long z, long long y, long long x, bool frozen) {
