@@ -180,18 +180,19 @@ Test(row_spectra, floats) {
         const int64_t spans[2] = {stn_task_span(&task, false), stn_task_span(&task, true)};
         const stn_kernels *kernels = stn_kernels_best();
         double *numbers = malloc((size_t)spans[0] * sizeof *numbers), sum = 0;
-        char *in = malloc((size_t)spans[0] * sizeof(double)), *out[2];
+        const size_t size = stn_element_size(type);
+        char *in = malloc((size_t)spans[0] * size), *out[2];
         for (int64_t k = 0; k < spans[0]; k++) numbers[k] = 9 * random_unit(&state);
         kernels->store[type](in, numbers, (size_t)spans[0]);
         for (size_t k = 0; k < task.ntaps; k++) sum += fabs(task.taps[k].weight);
         for (int k = 0; k < 2; k++) {
-            out[k] = calloc((size_t)spans[1], sizeof(double));
+            out[k] = calloc((size_t)spans[1], size);
             stn_host_run_source(&task, k ? spectra : NULL, pool, in, NULL, out[k], NULL);
         }
         for (int64_t k = 0; k < spans[1] && spectra; k++) {
             double results[2];
             for (int j = 0; j < 2; j++)
-                kernels->load[type](&results[j], out[j] + k * (int64_t)stn_element_size(type), 1);
+                kernels->load[type](&results[j], out[j] + k * (int64_t)size, 1);
             const double bound = roundings[i % 3] * (fabs(results[0]) + 0x1p-15) + 1e-13 * 9 * sum;
             cr_assert_leq(fabs(results[1] - results[0]), bound, "seed %llu, problem %d", (unsigned long long)seed, i);
         }
