@@ -112,8 +112,8 @@ class GroupedPass:
 
     cached_bytes, here and in other runners: the size of its tables, for the cache (_memo.py)."""
 
-    def __init__(self, shape: Tuple[int, ...], each: Pass):
-        self.reach, self.given = each.taps.reach(), each
+    def __init__(self, shape: Tuple[int, ...], each: Pass, local: Optional[bool] = True):
+        self.reach, self.given, self.local = each.taps.reach(), each, local
         wide = list(shape)
         for axis, (low, high) in zip(each.axes, self.reach):
             wide[axis] += low + high
@@ -130,7 +130,7 @@ class GroupedPass:
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
         return StencilRun(HOST, Request(each.taps, each.axes,
                                    [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
-                                   layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
+                                   layout, layout, 'float64', ITEM_SIZES['float64'], local=self.local))
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         source = np.ascontiguousarray(extended(source, self.given, self.reach), np.float64)
@@ -515,7 +515,7 @@ class HostFilter:
         if steps == 1 and not self.whole and _is_short(self.shape, each):
             return MatrixPass(each, self.shape[each.axes[0]])
         if steps == 1 and is_beyond(each):
-            return self._of_results(GroupedPass(self.shape, each), each.divisor)
+            return self._of_results(GroupedPass(self.shape, each, True if self.whole else self.local), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
         if self.whole:

@@ -74,6 +74,29 @@ class Local(unittest.TestCase):
         want = scipy.ndimage.correlate(x, weights, mode='reflect')
         np.testing.assert_allclose(stentor.correlate(x, weights), want, atol=1e-10)
 
+    def test_wide_taps_are_the_planners_choice(self):
+        """Taps along one axis that reach over 64 points, and over 1024, by transforms."""
+        rng = np.random.default_rng(SEED)
+        for shape, axis, count in (((20001,), 0, 2001), ((3, 9001), 1, 1201), ((5001, 11), 0, 1500), ((20, 4001, 3), 1, 900), ((8001,), 0, 4001),
+                                   ((701,), 0, 1999)):
+            mode = str(rng.choice(['reflect', 'wrap', 'nearest', 'mirror', 'constant']))
+            origin = int(rng.integers(-count // 3, count // 3))
+            x, weights = rng.random(shape) - 0.5, rng.random(count) - 0.5
+            with self.subTest(seed=SEED, shape=shape, axis=axis, count=count, mode=mode, origin=origin):
+                more = {'axis': axis, 'mode': mode, 'cval': 0.7, 'origin': origin}
+                want = scipy.ndimage.correlate1d(x, weights, **more)
+                for local in (None, True, False):
+                    np.testing.assert_allclose(stentor.correlate1d(x, weights, local=local, **more), want, atol=1e-12)
+                x[tuple(n // 3 for n in shape)] = np.nan
+                want = scipy.ndimage.correlate1d(x, weights, **more)
+                np.testing.assert_allclose(stentor.correlate1d(x, weights, **more), want, atol=1e-12)
+        for count in (2001, 4001):  # only transforms turn zeros into rounding errors
+            impulse = np.zeros(20001)
+            impulse[10000] = 1
+            weights = rng.random(count)
+            self.assertGreater(np.count_nonzero(stentor.correlate1d(impulse, weights, mode='constant')), count)
+            self.assertEqual(np.count_nonzero(stentor.correlate1d(impulse, weights, mode='constant', local=True)), count)
+
     def test_short_axes_and_taps_longer_than_them(self):
         seed = np.random.SeedSequence().entropy
         rng = np.random.default_rng(seed)
