@@ -41,12 +41,6 @@ struct stn_fft_long {
 
 static bool is_halved(const stn_fft *fft) { return fft->kind != STN_C2C && fft->n[2] % 2 == 0; }
 
-static bool has_small_factors(int64_t n) {
-    for (int64_t r = 2; r <= STN_FFT_LARGEST_RADIX; r++)
-        while (n % r == 0) n /= r;
-    return n == 1;
-}
-
 /* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
@@ -62,7 +56,7 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE || batch_in_cache) return false;
     if (fft->kind != STN_C2C && !(halved && real->stride[2] == 1)) return false;
-    return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= LEAST_SIDE;
 }
 
 /* ---- tables */

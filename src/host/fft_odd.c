@@ -48,12 +48,6 @@ typedef struct pass {
 
 /* ---- applicability */
 
-static bool has_small_factors(int64_t n) {
-    for (int64_t r = 3; r <= STN_FFT_LARGEST_RADIX; r += 2)
-        while (n % r == 0) n /= r;
-    return n == 1;
-}
-
 /* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
@@ -67,7 +61,7 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
     const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
     if (fft->kind == STN_C2C || n % 2 == 0 || n < SHORTEST_LINE || batch_in_cache) return false;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE) return false;
-    return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= LEAST_SIDE;
 }
 
 /* ---- tables */

@@ -11,8 +11,9 @@
 #include "host_grids.h"
 
 enum { LINES = 3, THREADS = 2 };
-static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};
-static const int64_t odd_sizes[] = {729, 1001, 2187, 3025, 6561, 9009, 16807, 25025, 39325};
+/* Some sides have a prime factor above the largest radix: 67, 101, 149, 167, 173, 509, 1021. */
+static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16336, 16384, 16867, 20000, 30030, 32768, 34103, 39366};
+static const int64_t odd_sizes[] = {729, 1001, 1169, 2187, 3025, 4489, 6561, 9009, 16807, 24883, 25025, 39325};
 
 static double number_of(stn_dtype dtype, const void *numbers, int64_t at) {
     return dtype == STN_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];
@@ -141,6 +142,9 @@ Test(fft_long, when_four_step_applies) {
     t.extent[0] = 32768;
     fft = make(&t, LINES);
     cr_expect(!stn_fft_long_serves(&fft), "threads and vectors have the batch's lines");
+    t.extent[0] = 16 * 65537;
+    fft = make(&t, 1);
+    cr_expect(stn_fft_long_serves(&fft), "a side with a large prime factor");
     t.extent[0] = 1048573; /* a prime */
     fft = make(&t, 1);
     cr_expect(!stn_fft_long_serves(&fft));
