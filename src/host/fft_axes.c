@@ -19,6 +19,9 @@
 /* Numbers added to the distance of planes: planes at distances of a power of two would share cache
  * sets. */
 #define PLANE_PADDING 136
+/* Complex points up to which each thread transforms lines of a batch by itself, as all its data
+ * stay in a cache; longer lines are divided among the threads. */
+#define WHOLE_LINE 40000
 
 struct stn_fft_axes {
     stn_fft fft;
@@ -31,6 +34,7 @@ struct stn_fft_axes {
     stn_fft_long *grid; /* for a single long line; replaces all but half_turns; otherwise NULL */
     /* for a single long line of an odd number of real numbers; otherwise NULL */
     stn_fft_odd *odd;
+    int whole;        /* of a batch of such lines: threads that transform one line each; or 0 */
     int64_t chunk;    /* transforms of the batch that run together */
     int64_t capacity; /* numbers in each of a task's four planes */
     int tasks;        /* each takes one group after the other, and has its own planes */
@@ -38,6 +42,16 @@ struct stn_fft_axes {
      * write the same lines of it. */
     bool in_output;
 };
+
+/* A batch of lines that each take two passes. */
+typedef struct long_lines {
+    const stn_fft_axes *host;
+    const void *in;
+    void *out;
+    stn_fft_number *workspace;
+    stn_watch *watch;
+    _Atomic int64_t next; /* next unclaimed line */
+} long_lines;
 
 typedef struct pass {
     const stn_fft_axes *host;
@@ -169,22 +183,50 @@ static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, 
     }
 }
 
+/* pool: NULL if the calling thread transforms the line alone. */
+static void run_long_line(const long_lines *lines, stn_pool *pool, int64_t one, stn_fft_number *workspace) {
+    const stn_fft_axes *host = lines->host;
+    const stn_fft *fft = &host->fft;
+    const void *in = moved(fft, &fft->in, lines->in, one);
+    void *out = moved(fft, &fft->out, lines->out, one);
+    if (host->grid)
+        stn_fft_long_run(host->grid, pool, in, out, host->half_turns, workspace);
+    else
+        stn_fft_odd_run(host->odd, pool, in, out, workspace);
+}
+
+/* Numbers in the workspace of such a line. */
+static int64_t long_line_workspace(const stn_fft_axes *host) {
+    return host->grid ? stn_fft_long_workspace(host->grid) : stn_fft_odd_workspace(host->odd);
+}
+
+static void run_whole_lines(void *user, int64_t begin, int64_t end) {
+    long_lines *lines = user;
+    for (int64_t task = begin; task < end; task++)
+        for (int64_t one;
+             (one = atomic_fetch_add(&lines->next, 1)) < lines->host->fft.batch && stn_watch_continues(lines->watch);)
+            run_long_line(lines, NULL, one, lines->workspace + task * long_line_workspace(lines->host));
+}
+
 void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace) {
     const stn_fft *fft = &host->fft;
-    for (int64_t one = 0; host->grid && one < fft->batch; one++)
-        stn_fft_long_run(host->grid, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one),
-                         host->half_turns, workspace);
-    for (int64_t one = 0; host->odd && one < fft->batch; one++)
-        stn_fft_odd_run(host->odd, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one), workspace);
-    if (host->grid || host->odd) return;
+    if (host->grid || host->odd) {
+        long_lines lines = {
+            .host = host, .in = in, .out = out, .workspace = workspace, .watch = stn_pool_watched(pool)};
+        if (host->whole)
+            stn_pool_for(pool, host->whole, 1, run_whole_lines, &lines);
+        else
+            for (int64_t one = 0; one < fft->batch; one++) run_long_line(&lines, pool, one, workspace);
+        return;
+    }
     for (int64_t first = 0; first < fft->batch; first += host->chunk)
         run_chunk(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
                   stn_min(host->chunk, fft->batch - first));
 }
 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
-    if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
-    if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
+    if (host->grid || host->odd)
+        return (size_t)(long_line_workspace(host) * stn_max(host->whole, 1)) * sizeof(stn_fft_number);
     return (size_t)(middle_numbers(host) + 4 * host->capacity * host->tasks) * sizeof(stn_fft_number);
 }
 
@@ -232,8 +274,11 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     host->in_output = fits_output(fft);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));
-    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
-    if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, threads, lanes_for, &host->odd, error);
+    const bool whole = fft->batch > 2 && fft->n[2] <= (fft->kind == STN_C2C ? WHOLE_LINE : 2 * WHOLE_LINE);
+    host->whole = whole ? (int)stn_min(threads, fft->batch) : 0;
+    const int sharing = whole ? 1 : threads; /* threads that share a line */
+    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, sharing, lanes_for, &host->grid, error);
+    if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, sharing, lanes_for, &host->odd, error);
     for (int axis = 0; axis < 3 && status == STN_OK && !host->grid && !host->odd; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
     if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_twiddles(fft->n[2] / 4 + 1, fft->n[2])))

@@ -18,7 +18,6 @@
 
 /* Points; shorter lines are finished before a second thread has started */
 #define SHORTEST_LINE 8192
-#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_PER_TASK 4096
@@ -53,8 +52,7 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     const bool halved = is_halved(fft);
     const stn_fft_side *real = fft->in.real ? &fft->in : &fft->out;
     const int64_t n = halved ? fft->n[2] / 2 : fft->n[2];
-    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
-    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE || batch_in_cache) return false;
+    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE) return false;
     if (fft->kind != STN_C2C && !(halved && real->stride[2] == 1)) return false;
     return shorter_side(n) >= LEAST_SIDE;
 }

@@ -20,7 +20,7 @@
 #define SHORTEST_LINE 500
 /* Points; shorter lines are finished before a second thread has started */
 #define SHARED_LINE 40000
-#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
+#define SHORTEST_OF_BATCH 4000 /* points; several shorter lines fit in a cache, and fill vectors */
 #define LEAST_SIDE 7
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 
@@ -58,8 +58,7 @@ static int64_t shorter_side(int64_t n) {
 
 bool stn_fft_odd_serves(const stn_fft *fft) {
     const int64_t n = fft->n[2];
-    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
-    if (fft->kind == STN_C2C || n % 2 == 0 || n < SHORTEST_LINE || batch_in_cache) return false;
+    if (fft->kind == STN_C2C || n % 2 == 0 || n < (fft->batch > 2 ? SHORTEST_OF_BATCH : SHORTEST_LINE)) return false;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE) return false;
     return shorter_side(n) >= LEAST_SIDE;
 }
