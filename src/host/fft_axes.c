@@ -22,6 +22,11 @@
 /* Complex points up to which each thread transforms lines of a batch by itself, as all its data
  * stay in a cache; longer lines are divided among the threads. */
 #define WHOLE_LINE 40000
+/* The next group is prefetched if a group has at most so many numbers, and the batch more than a
+ * core's caches hold. Threads then claim several groups at once, as each prefetches its own. */
+#define SHORT_GROUP 1024
+#define CACHED_NUMBERS (1 << 17)
+#define GROUPS_OF_CLAIM 16
 
 struct stn_fft_axes {
     stn_fft fft;
@@ -61,6 +66,8 @@ typedef struct pass {
     int64_t lines;
     stn_fft_number *planes;
     stn_watch *watch;
+    int64_t claim;        /* groups that a task claims at once */
+    bool prefetches;      /* see stn_fft_group */
     _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
@@ -113,13 +120,15 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
 static void run_tasks(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const stn_fft_axes *host = p->host;
-    int64_t lanes = host->lanes[p->axis];
+    const int64_t lanes = host->lanes[p->axis], claimed = p->claim * lanes;
     for (int64_t task = begin; task < end; task++)
         for (int64_t first;
-             (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_continues(p->watch);) {
-            stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
-            run_group(p, &g, p->planes + 4 * host->capacity * task);
-        }
+             (first = atomic_fetch_add(&p->next, p->claim) * lanes) < p->lines && stn_watch_continues(p->watch);)
+            for (int64_t line = first; line < stn_min(first + claimed, p->lines); line += lanes) {
+                stn_fft_group g = {p->axis, line, stn_min(lanes, p->lines - line), is_halved(&host->fft, p->axis),
+                                   p->prefetches};
+                run_group(p, &g, p->planes + 4 * host->capacity * task);
+            }
 }
 
 /* ---- passes */
@@ -179,6 +188,9 @@ static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, 
         p.lines = count;
         for (int a = 0; a < 3; a++)
             if (a != p.axis) p.lines *= p.from.side.n[a];
+        const int64_t numbers = 2 * fft->n[p.axis], lanes = host->lanes[p.axis];
+        p.prefetches = numbers * lanes <= SHORT_GROUP && numbers * p.lines > CACHED_NUMBERS;
+        p.claim = p.prefetches ? stn_max(stn_min(p.lines / (8 * lanes * host->tasks), GROUPS_OF_CLAIM), 1) : 1;
         stn_pool_for(pool, host->tasks, 1, run_tasks, &p);
     }
 }

@@ -138,7 +138,8 @@ static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const stn_fft_long *g = p->g;
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
-    const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
+    const stn_fft_group at = {
+        .axis = 1 + p->which, .line = group * lanes, .count = stn_min(lanes, lines - group * lanes)};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number restoring[STN_FFT_LANES], factor = p->factor;
     stn_fft_group_load(&p->from, &at, g->kernels, x, lanes);

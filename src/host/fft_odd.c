@@ -247,7 +247,7 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     const int64_t lanes = g->lanes[taken->which], points = g->side[taken->which], first = group * lanes;
     const int64_t count = stn_min(lanes, g->lines[taken->which] - first);
     const bool inverse = g->fft.inverse;
-    const stn_fft_group at = {2, first, count, false};
+    const stn_fft_group at = {.axis = 2, .line = first, .count = count};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number restoring[STN_FFT_LANES];
     pass p = {.g = g, .from = taken->from, .to = taken->to, .factor = taken->factor};
