@@ -110,6 +110,8 @@ class SmallFilter:
 
     def _problems(self, shape: Tuple[int, ...], given: Optional[Given]) -> List[Any]:
         cval, boxes = (None, None) if given is None else (given.cval, given.boxes)
+        if boxes is not None and not self._whole and max(boxes) <= LONG_BOX:
+            boxes = None  # only the taps depend on them
         last, problems = self._last
         about = shape, None if cval is None else cval.hex(), boxes  # 0.0 and -0.0 differ
         if last == about:
