@@ -14,7 +14,7 @@ from ._memo import recall, remember, remember_if_repeated
 from ._namespace import handed_back
 from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, work_dtype
 from ._problem import WRAP, Layout, apart
-from ._quick import completed, quick_for, remember_tensor, small_layout
+from ._quick import Given, completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
@@ -49,18 +49,17 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Any]:
 
 
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1, local: Optional[bool] = None,
-          nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
+          nan: bool = False, given: Optional[Given] = None) -> Any:
     """Runs the passes that `make` returns on x.
 
-    `key` identifies the call's arguments in the cache. If `weights` are given, `key` does not
-    contain them, and they are the weights of every pass, in the order of its taps, or those of all
-    passes, one after the other. If `nan`, NaN values are left out."""
-    result = quick_for(key, x, output, out, weights)
-    return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
+    `key` identifies the call's arguments in the cache, except those in `given`. If `nan`, NaN
+    values are left out."""
+    result = quick_for(key, x, output, out, given)
+    return apply_new(x, key, make, output, out, steps, local, nan, given) if result is None else result
 
 
 def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
-              local: Optional[bool] = None, nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
+              local: Optional[bool] = None, nan: bool = False, given: Optional[Given] = None) -> Any:
     """Runs the passes of a call that `quick` has not found."""
     target, dtype = target_of(output, out)
     opened = open_array(x, 'input')
@@ -71,36 +70,36 @@ def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = No
                              'give one, or its real and its imaginary part')
         if name not in ELEMENTS:
             raise RuntimeError(f'the output would have dtype {name}: give a real number type')
-        return _on_device(x, opened, completed(key, weights), make, target, name, steps, local, nan)
+        return _on_device(x, opened, completed(key, given), make, target, name, steps, local, nan)
     if isinstance(dtype, str):
         raise RuntimeError('the output would have dtype bfloat16, which NumPy does not have: give float32')
     if target is None:
-        made = _on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights)
+        made = _on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, given)
         return opened.back(made) if dtype is not None else handed_back(x, opened, made)
-    given = same_device(opened, 'input', open_target(target), 'out')
-    if given.array.shape != opened.array.shape:
-        raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
-    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local, nan, weights)
+    to = same_device(opened, 'input', open_target(target), 'out').array
+    if to.shape != opened.array.shape:
+        raise RuntimeError(f'output shape not correct: out has {to.shape}, but the result has {opened.array.shape}')
+    _on_host(opened.array, key, make, to, to.dtype, steps, local, nan, given)
     return target
 
 
 def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int,
-             local: Optional[bool], nan: bool, weights: Optional[np.ndarray]) -> np.ndarray:
+             local: Optional[bool], nan: bool, given: Optional[Given]) -> np.ndarray:
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
         raise RuntimeError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
     if not dtype.isnative:
-        return _copy(_on_host(x, key, make, None, dtype.newbyteorder('='), steps, local, nan, weights), out, dtype)
+        return _copy(_on_host(x, key, make, None, dtype.newbyteorder('='), steps, local, nan, given), out, dtype)
     if x.size == 0:
         make(x.ndim, False, dtype.kind in 'biu')
         return out if out is not None else np.empty(x.shape, dtype)
-    layout, without_weights = small_layout(x) if steps == 1 else None, key
-    if layout is not None and weights is not None:
+    layout, general = small_layout(x) if steps == 1 else None, key
+    if layout is not None and given is not None:
         found = recall((key, layout, dtype))
         if found is not None:
-            return found(x, out, weights)
-    key = completed(key, weights)
+            return found(x, out, given)
+    key = completed(key, given)
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype)
     prepared = None if layout is None else recall((key, layout, dtype))
     prepared = prepared or recall(full)
@@ -111,12 +110,13 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         if is_composed(passes, nan):
             made = run_composed(apply, x.astype(_composed_dtype(x.dtype, dtype), copy=False), key, passes, steps, local, nan)
             return _rounded(made, out, dtype, x.dtype.kind in 'biu')
-        prepared = None if layout is None else small_filter(x, dtype, passes)
+        prepared = None if layout is None else small_filter(x, dtype, passes, given)
         if prepared is None:
             prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
         else:
-            other = weights is not None and prepared.takes(weights)
-            remember_if_repeated((without_weights if other else key, layout, dtype), prepared)
+            other = given is not None and prepared.takes(given)
+            remember_if_repeated((general if other else key, layout, dtype), prepared)
+            return prepared(x, out, given if other else None)
     return prepared(x, out)
 
 

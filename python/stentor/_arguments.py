@@ -30,6 +30,15 @@ def frozen(value: Any) -> Any:
     return [value]
 
 
+def cval_key(cval: Any) -> Tuple[Any, Optional[float]]:
+    """The part of a cache key that stands for a cval, and its value if the key does not hold it.
+
+    Small filters take a cval that is a Python number anew in each call."""
+    if type(cval) is float or type(cval) is int and abs(cval) < 2 ** 53:
+        return float, float(cval)
+    return frozen(cval), None
+
+
 def settled(value: Any) -> Any:
     """The value; an iterator, which can be read only once, is read into a list."""
     return list(value) if hasattr(value, '__next__') else value

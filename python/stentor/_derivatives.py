@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from ._apply import apply, target_of
-from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
+from ._arguments import axes_of, cval_key, each_axis, frozen, number, one_of_three, settled
 from ._arrays import Host, numbers, open_array, open_target, same_device
 from ._boundary import Argument, Mode, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
@@ -20,6 +20,7 @@ from ._lines import axis_of
 from ._namespace import converted
 from ._number_types import ELEMENTS, is_whole, type_name
 from ._progress import call_with_progress
+from ._quick import Given
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
 
@@ -86,18 +87,19 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
                                   boundary=boundary)
     mode, mode_name = one_name(mode, boundary)
     at = axis_of(input, axis)[0]
-    key = (function.__name__, at, frozen(mode), frozen(cval), frozen(steps), one_of_three(local))
+    about, value = cval_key(cval)
+    key = (function.__name__, at, frozen(mode), about, frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: function(part, at, None, mode, value, steps=steps, local=local, out=to), input, cval,
                         output, out)
-    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    cval, steps = number(cval, 'cval', TypeError) if value is None else value, step_count(steps)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         sides = sides_of(mode, cval, ndim, Argument(mode_name, composed=True))
         order = [at, *(a for a in range(ndim) if a != at)]
         return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1], False), (a,), [sides[a]]) for a in order]
 
-    return apply(input, key, make, output, out, steps, local)
+    return apply(input, key, make, output, out, steps, local, given=Given(None, value))
 
 
 def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
@@ -127,11 +129,12 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
         return call_with_progress(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out,
                                   boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
-    key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
+    about, value = cval_key(cval)
+    key = ('laplace', frozen(mode), about, frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
                         input, cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    cval, steps = number(cval, 'cval', TypeError) if value is None else value, step_count(steps)
     input = numbers(input, 'input') if isinstance(input, (list, tuple)) else input
     ndim = len(getattr(input, 'shape', ())) if hasattr(input, 'dtype') else 0
     of_floats = getattr(getattr(input, 'dtype', None), 'kind', '') == 'f' and output is None and out is None
@@ -145,7 +148,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
         where = axes_of(axes, ndim)
         return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name, composed=True)))] if where else []
 
-    return apply(input, key, make, output, out, steps, local)
+    return apply(input, key, make, output, out, steps, local, given=Given(None, value))
 
 
 def _truncates_each_axis(x: Any, output: Any, out: Any, sides: Sequence[Sides]) -> bool:

@@ -22,6 +22,7 @@ from ._memo import recall, remember
 from ._namespace import converted, namespace_of
 from ._number_types import COMPLEX, DTYPES, ITEM_SIZES, REAL, real_of
 from ._problem import Layout, Split, batch_of, in_turns, loop_offsets, regular, split_axes
+from ._progress import interruptible
 from ._quick import quick, remember_tensor
 from ._scratch import Stages, rounded
 from ._stencil_run import StencilRun
@@ -40,6 +41,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
 
 Sizes = Optional[Sequence[int]]  # the argument s
 MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
+LONG_TABLES = 1 << 20  # points of an axis from which on making the tables may delay Ctrl-C
 TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
 
 
@@ -370,7 +372,10 @@ class HostCall:
         self.job = None
         self.cached_bytes = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
         if x.size and where:
-            self.job = Job(HOST if team is None else team, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
+            def job() -> Job:
+                return Job(HOST if team is None else team, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
+
+            self.job = job() if max(sizes) < LONG_TABLES else interruptible(job)
             self.cached_bytes += sum(part.handle.host_workspace for part in self.job.parts)
 
     def _ready(self, x: np.ndarray) -> np.ndarray:

@@ -112,8 +112,8 @@ class GroupedPass:
 
     cached_bytes, here and in other runners: the size of its tables, for the cache (_memo.py)."""
 
-    def __init__(self, shape: Tuple[int, ...], each: Pass):
-        self.reach, self.given = each.taps.reach(), each
+    def __init__(self, shape: Tuple[int, ...], each: Pass, local: Optional[bool] = True):
+        self.reach, self.given, self.local = each.taps.reach(), each, local
         wide = list(shape)
         for axis, (low, high) in zip(each.axes, self.reach):
             wide[axis] += low + high
@@ -130,7 +130,7 @@ class GroupedPass:
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
         return StencilRun(HOST, Request(each.taps, each.axes,
                                    [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
-                                   layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
+                                   layout, layout, 'float64', ITEM_SIZES['float64'], local=self.local))
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         source = np.ascontiguousarray(extended(source, self.given, self.reach), np.float64)
@@ -341,26 +341,26 @@ def of_integers(each: Pass, keeps: bool) -> Pass:
 
 
 def is_long_box(each: Pass) -> bool:
-    return each.divisor > LONG_BOX and _can_extend(each)
+    return each.divisor > LONG_BOX and can_extend(each)
 
 
-def _is_integer_box(each: Pass, dtype: np.dtype) -> bool:
+def is_integer_box(each: Pass, dtype: np.dtype) -> bool:
     """Whether the library's box filter sums such integers without conversion."""
-    if dtype.name not in ('uint8', 'uint16') or each.divisor == 1 or not _can_extend(each):
+    if dtype.name not in ('uint8', 'uint16') or each.divisor == 1 or not can_extend(each):
         return False
     most = np.iinfo(dtype).max
     constants = [side.value for side in each.sides[0] if side.kind == lib.STN_CONSTANT]
     return most * each.divisor < 2 ** 32 and all(0 <= value <= most and value == int(value) for value in constants)
 
 
-def _can_extend(each: Pass) -> bool:
+def can_extend(each: Pass) -> bool:
     """Whether the array can be extended past its sides: all boundaries but 'fixed'."""
     return all(lib.STN_FIXED not in (s[0][0], s[1][0]) for s in each.sides)
 
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     """Whether the pass runs along one axis of far fewer points than its taps reach."""
-    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL or not _can_be_summed(each.taps.weights):
+    if len(each.axes) != 1 or not can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL or not _can_be_summed(each.taps.weights):
         return False
     points = shape[each.axes[0]]
     return points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
@@ -369,7 +369,7 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
 def is_beyond(each: Pass) -> bool:
     """Whether the pass needs a GroupedPass: its taps reach too far, or are too many."""
     far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
-    return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
+    return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and can_extend(each)
 
 
 def _can_be_summed(weights: np.ndarray) -> bool:
@@ -485,7 +485,7 @@ class HostFilter:
             first, second = (of_integers(each, self.keeps_constants) for each in (first, second))
         for each in (first, second):
             far = len(each.taps.weights) > FEW_TAPS or max(map(max, each.taps.reach())) > lib.STN_MAX_RADIUS
-            if far or len(each.axes) > 1 or is_long_box(each) or not _can_extend(each) or self.whole and each.divisor != 1:
+            if far or len(each.axes) > 1 or is_long_box(each) or not can_extend(each) or self.whole and each.divisor != 1:
                 return None
             if not self.whole and _is_short(self.shape, each):
                 return None
@@ -499,14 +499,14 @@ class HostFilter:
         if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MOST_SUMS:
             return False
         if self.whole:
-            return all(_is_integer_box(of_integers(each, True), self.target) for each in (first, second))
+            return all(is_integer_box(of_integers(each, True), self.target) for each in (first, second))
         return self.work.itemsize > 2 and is_long_box(first) and is_long_box(second)
 
     def _runner(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
             each = of_integers(each, self.keeps_constants)
-        if self.whole and source_type == self.target and _is_integer_box(each, self.target):
+        if self.whole and source_type == self.target and is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
         if is_long_box(each) and (not self.whole or self.keeps_constants or is_beyond(each)):
@@ -515,7 +515,7 @@ class HostFilter:
         if steps == 1 and not self.whole and _is_short(self.shape, each):
             return MatrixPass(each, self.shape[each.axes[0]])
         if steps == 1 and is_beyond(each):
-            return self._of_results(GroupedPass(self.shape, each), each.divisor)
+            return self._of_results(GroupedPass(self.shape, each, True if self.whole else self.local), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
         if self.whole:

@@ -5,14 +5,14 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 
 from ._apply import apply_new
-from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
+from ._arguments import axes_of, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import weights_of
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import call_with_progress
-from ._quick import quick_for
+from ._quick import Given, quick_for
 from ._stencil import taps_of
 from ._words import step_count, whole
 
@@ -124,9 +124,10 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
     if progress is not None:
         return call_with_progress(progress, _weighted, name, input, weights, output, mode, mode_name, cval, origin, axes, steps, out,
                                   local, nan)
-    key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
+    about, value = cval_key(cval)
+    key = (name, getattr(weights, 'shape', None), frozen(mode), about, frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
     if type(weights) is _ndarray and weights.dtype.kind in 'fiub':
-        result = quick_for(key, input, output, out, _in_order(name, weights))
+        result = quick_for(key, input, output, out, Given(_in_order(name, weights), value))
         if result is not None:
             return result
     dense = weights_of(weights)
@@ -141,13 +142,13 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
                                                           to, local, nan),
                         without_halves(input, nan), cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    cval, steps = number(cval, 'cval', TypeError) if value is None else value, step_count(steps)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name, composed=True), cval, origin, axes)]
 
     key = (name, dense.shape, *key[2:])
-    return apply_new(input, key, make, output, out, steps, local, nan, _in_order(name, dense))
+    return apply_new(input, key, make, output, out, steps, local, nan, Given(_in_order(name, dense), value))
 
 
 def _in_order(name: str, weights: np.ndarray) -> np.ndarray:

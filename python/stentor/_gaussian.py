@@ -5,7 +5,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, settled
+from ._arguments import axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, settled
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan, is_composed
@@ -13,6 +13,7 @@ from ._filter import Pass
 from ._library import lib
 from ._memo import keeps_tables
 from ._progress import call_with_progress
+from ._quick import Given
 from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
@@ -94,16 +95,17 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
     lines = _plain_lines(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None
-    given: Optional[np.ndarray] = None
+    weights: Optional[np.ndarray] = None
     about: Tuple[Any, ...] = (frozen(sigma), frozen(truncate), frozen(radius))
     if lines is not None:
-        given, about = lines[0] if len(lines) == 1 else np.concatenate(lines), tuple([each.size for each in lines])
-    key = ('gaussian', *about, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
+        weights, about = lines[0] if len(lines) == 1 else np.concatenate(lines), tuple([each.size for each in lines])
+    about_cval, value = cval_key(cval)
+    key = ('gaussian', *about, frozen(order), frozen(mode), about_cval, frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, local=local, out=to, nan=nan),
                         without_halves(input, nan == 'ignore'), cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    cval, steps = number(cval, 'cval', TypeError) if value is None else value, step_count(steps)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
@@ -118,7 +120,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         at_once = on_device and not whole_result and not stepping
         return _together(passes) if len(passes) > 1 and smooth and (at_once or frozen_side) else passes
 
-    return apply(input, key, make, output, out, steps, local, checked_nan(nan), given)
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan), Given(weights, value))
 
 
 def _plain_lines(sigma: Any, order: Any, truncate: Any) -> Optional[List[np.ndarray]]:

@@ -3,11 +3,12 @@
 import sys
 import threading
 import warnings
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional
 
 from ._library import ffi, lib
 from ._words import said
 
+SIGNALS = 0.05  # seconds between two checks for signals
 LONG = 5e-3  # seconds: runs predicted to take longer check for signals
 _cast, _null = ffi.cast, ffi.NULL
 
@@ -109,6 +110,32 @@ def call_with_progress(progress: Any, function: Callable, *given: Any, **named: 
     """Calls a function with `progress` as the progress function, and returns its result."""
     with watched(progress):
         return function(*given, **named)
+
+
+def interruptible(make: Callable[[], Any]) -> Any:
+    """The result of a function that works in the library for long without calling a Watch.
+
+    On the main thread, another thread calls it, so that Ctrl-C is handled at once. The function
+    then runs to its end or until the process exits, and its result is dropped."""
+    if not may_handle_signals():
+        return make()
+    made: List[Any] = []
+    raised: List[BaseException] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            made.append(make())
+        except BaseException as error:
+            raised.append(error)
+        ended.set()
+
+    threading.Thread(target=run, name='stentor tables', daemon=True).start()
+    while not ended.wait(SIGNALS):
+        pass
+    if raised:
+        raise raised[0]
+    return made[0]
 
 
 def warn_of_growth(stencil: Any, steps: int) -> None:

@@ -5,10 +5,11 @@ It accepts NumPy arrays and PyTorch's CUDA tensors, without opening them.
 
 import math
 import sys
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._arguments import frozen
 from ._arrays import capturing, raw_stream
 from ._memo import pin, recall, remember
 from ._number_types import ITEM_SIZES, type_name
@@ -29,27 +30,44 @@ def small_layout(x: np.ndarray) -> Optional[Tuple]:
     return x.ndim, x.dtype
 
 
-def completed(key: Tuple, weights: Optional[np.ndarray]) -> Tuple:
-    """The key, completed by the weights in the order of the taps."""
-    return key if weights is None else (key, weights.dtype, weights.tobytes())
+class Given(NamedTuple):
+    """Arguments that a key does not hold; None for those that it does.
+
+    A filter of small arrays takes them anew in each call."""
+
+    # Of every pass, in the order of its taps, or of all passes, one after the other.
+    weights: Optional[np.ndarray]
+    cval: Optional[float] = None
+    # The number of points of a centred box along every axis, or along each axis.
+    boxes: Optional[Tuple[int, ...]] = None
 
 
-def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray] = None) -> Any:
+def completed(key: Tuple, given: Optional[Given]) -> Tuple:
+    """The key, completed by the arguments that it does not hold."""
+    if given is None:
+        return key
+    weights = given.weights
+    if weights is None:
+        return key, frozen(given.cval), given.boxes
+    return key, frozen(given.cval), weights.dtype, weights.tobytes()
+
+
+def quick(key: Tuple, x: Any, small: bool = False, given: Optional[Given] = None) -> Any:
     """The result, or None if nothing is cached.
 
-    `small` looks for a filter without a plan too. `weights` are added to the key."""
+    `small` looks for a filter without a plan too."""
     if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
         layout = small_layout(x) if small else None
-        if layout is not None and weights is not None:
+        if layout is not None and given is not None:
             found = recall((key, layout, x.dtype))
             if found is not None:
-                return found(x, None, weights)
-        key = completed(key, weights)
+                return found(x, None, given)
+        key = completed(key, given)
         prepared = None if layout is None else recall((key, layout, x.dtype))
         if prepared is None:
             prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
         return None if prepared is None else prepared(x)
-    key = completed(key, weights)
+    key = completed(key, given)
     full = _tensor_key(key, x)
     if full is None:
         return None
@@ -57,15 +75,15 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
     return None if call is None else call(x)
 
 
-def quick_for(key: Tuple, x: Any, output: Any, out: Any, weights: Optional[np.ndarray]) -> Any:
+def quick_for(key: Tuple, x: Any, output: Any, out: Any, given: Optional[Given]) -> Any:
     """As `quick`, for a call with `output` and `out`; one of them may be a tensor to write to."""
     if output is None and out is None:
-        return quick(key, x, True, weights)
+        return quick(key, x, True, given)
     torch = sys.modules.get('torch')
     out = output if out is None else out if output is None else None
     if torch is None or type(out) is not torch.Tensor:
         return None
-    full = _tensor_key(completed(key, weights), x, out)
+    full = _tensor_key(completed(key, given), x, out)
     call = None if full is None else recall(full)
     return None if call is None else call(x, out)
 

@@ -20,7 +20,7 @@ from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import whole
 
-BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
+BLOCK = 1 << 15  # numbers that are transformed together, so that they stay in cache between steps
 FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
 
 
@@ -294,7 +294,10 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
         for first in range(0, source.shape[-3 - space.axis], step):
             block = slice(first, first + step)
             part = (*outer, block) if space is NUMPY else (*outer, slice(None), block)
-            target[part] = lines(space, source[part], kind)
+            to = target[part]
+            result = lines(space, source[part], kind, to)
+            if result is not to:
+                to[...] = result
     return made
 
 

@@ -1,9 +1,11 @@
 """Filters of small arrays on the host, without plans.
 
 A plan is worthwhile only if it is used again, or if its run takes longer than making it. A small
-filter accepts arrays of one rank and of any shape, and other weights at the same offsets.
+filter accepts arrays of one rank and of any shape, and in each call other weights at the same
+offsets, another constant past the sides, or a box of another size.
 """
 
+import itertools
 import math
 from typing import Any, List, NamedTuple, Optional, Tuple
 
@@ -11,15 +13,17 @@ import numpy as np
 
 from ._context import HOST, context
 from ._errors import check, new_error
-from ._filter import FEW_TAPS, Pass, is_long_box, of_integers, raised
+from ._filter import FEW_TAPS, LONG_BOX, Pass, can_extend, is_integer_box, is_long_box, of_integers, raised
 from ._library import ffi, lib
+from ._memo import keeps_tables
 from ._number_types import DTYPES, ELEMENT_OF, keeps_constants, work_dtype
 from ._progress import here
+from ._quick import Given
 
 _buffer, _new, _null = ffi.from_buffer, ffi.new, ffi.NULL
-_PROBLEM, _TAPS = ffi.typeof('stn_problem *'), ffi.typeof('stn_filter_taps *')
+_PROBLEM, _TAPS, _BOX = (ffi.typeof(name) for name in ('stn_problem *', 'stn_filter_taps *', 'stn_box_filter *'))
 _DTYPE_OF = {np.dtype(name): value for name, value in DTYPES.items()}
-_PROBLEM_SIZE = ffi.sizeof('stn_problem')
+_PROBLEM_SIZE, _BOX_SIZE = ffi.sizeof('stn_problem'), ffi.sizeof('stn_box_filter')
 _float64, _empty = np.dtype(np.float64), np.empty
 
 
@@ -33,6 +37,17 @@ class Run(NamedTuple):
     problem: Any  # without extents
     taps: Any
     kept: Any  # memory that the taps point to
+    # The axis and the side of the boundaries whose value is the call's cval.
+    constants: List[Tuple[int, int]]
+    box: Any  # a stn_box_filter without extents and size, for long boxes; or None
+
+
+@keeps_tables(256)
+def _box_taps(points: int, rank: int, whole: bool) -> Tuple[Any, Any, Any]:
+    """The taps of a centred box along the first of `rank` axes, and the memory behind them."""
+    offsets = _buffer('int64_t[]', np.arange(points) - points // 2)
+    weights = _buffer('double[]', np.full(points, 1.0 if whole else 1.0 / points))
+    return _new(_TAPS, (rank, 1, points, offsets, weights)), offsets, weights
 
 
 class SmallFilter:
@@ -42,30 +57,29 @@ class SmallFilter:
 
     cached_bytes = 0
 
-    def __init__(self, source: np.dtype, between: np.dtype, dtype: np.dtype, runs: List[Run], keeps: bool):
-        self.dtype, self._source, self._between, self._runs, self._keeps = dtype, source, between, runs, keeps
-        self._last: Tuple[Any, List[Any]] = None, []  # the last shape, and its problems
-        ends = np.cumsum([0] + [each.taps.count for each in runs]).tolist()
+    def __init__(self, source: np.dtype, between: np.dtype, dtype: np.dtype, runs: List[Run], whole: bool, keeps: bool):
+        self.dtype, self._source, self._between, self._runs, self._whole, self._keeps = dtype, source, between, runs, whole, keeps
+        self._last: Tuple[Any, List[Any]] = None, []  # what the last problems depend on, and these
+        ends = list(itertools.accumulate([each.taps.count for each in runs], initial=0))
         # The share of each pass in the weights of all passes.
         self._parts = [slice(first, end) for first, end in zip(ends, ends[1:])]
 
-    def takes(self, weights: np.ndarray) -> bool:
-        """Whether these are as many weights as every pass has, or as all passes have together."""
-        return weights.size == self._parts[-1].stop or all(weights.size == each.taps.count for each in self._runs)
+    def takes(self, given: Given) -> bool:
+        """Whether weights that are given are as many as every pass has, or all passes."""
+        weights = given.weights
+        return weights is None or weights.size == self._parts[-1].stop or all(weights.size == each.taps.count for each in self._runs)
 
-    def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None, weights: Optional[np.ndarray] = None) -> np.ndarray:
-        """The filtered array: a new array, or `out`.
-
-        `weights` replace those of the taps of every pass, in order, or of all passes."""
-        run, handle, shape, flags = lib.stn_filter_run, context(HOST).handle, x.shape, x.flags
+    def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None, given: Optional[Given] = None) -> np.ndarray:
+        """The filtered array: a new array, or `out`. The arguments in `given` replace its own."""
+        handle, shape, flags = context(HOST).handle, x.shape, x.flags
         if x.dtype != self._source or not flags.c_contiguous or not flags.aligned:
             x = x.astype(self._source, order='C')
-        taps_of_runs, kept = self._taps(weights)
-        for problem, taps in zip(self._problems(shape), taps_of_runs):
+        taps_of_runs, kept = self._taps(given)
+        for problem, taps in zip(self._problems(shape, given), taps_of_runs):
             made = _empty(shape, self._between)
-            if run(handle, problem, taps, _buffer(x), _buffer(made), _null):
+            if _run(handle, problem, taps, x, made, _null):
                 error = new_error()
-                check(run(handle, problem, taps, _buffer(x), _buffer(made), error), error)
+                check(_run(handle, problem, taps, x, made, error), error)
             x = made
         del kept  # not freed before this point
         if here.progress is not None:
@@ -75,43 +89,70 @@ class SmallFilter:
         out[...] = x
         return out
 
-    def _taps(self, weights: Optional[np.ndarray]) -> Tuple[List[Any], Any]:
-        """The taps of each pass, with these weights if they are given, and the weights' memory."""
-        if weights is None:
+    def _taps(self, given: Optional[Given]) -> Tuple[List[Any], Any]:
+        """The taps of each pass, or None for a long box, and memory that they point to."""
+        if given is not None and given.boxes is not None:
+            boxes = given.boxes if len(given.boxes) > 1 else given.boxes * len(self._runs)
+            return [None if each.box and points > LONG_BOX else _box_taps(points, each.taps.rank, self._whole)[0]
+                    for each, points in zip(self._runs, boxes)], None
+        if given is None or given.weights is None:
             return [each.taps for each in self._runs], None
-        weights = np.ascontiguousarray(weights, _float64)
+        weights = np.ascontiguousarray(given.weights, _float64)
         together = weights.size == self._parts[-1].stop
         parts = [weights[part] for part in self._parts] if together else [weights]
-        given = [_buffer('double[]', raised(part) if self._keeps else part) for part in parts]
+        kept = [_buffer('double[]', raised(part) if self._keeps else part) for part in parts]
         made = []
         for i, each in enumerate(self._runs):
             taps = _new(_TAPS, each.taps[0])
-            taps.weights = given[i if together else 0]
+            taps.weights = kept[i if together else 0]
             made.append(taps)
-        return made, given
+        return made, kept
 
-    def _problems(self, shape: Tuple[int, ...]) -> List[Any]:
+    def _problems(self, shape: Tuple[int, ...], given: Optional[Given]) -> List[Any]:
+        cval, boxes = (None, None) if given is None else (given.cval, given.boxes)
+        if boxes is not None and not self._whole and max(boxes) <= LONG_BOX:
+            boxes = None  # only the taps depend on them
         last, problems = self._last
-        if last == shape:
+        about = shape, None if cval is None else cval.hex(), boxes  # 0.0 and -0.0 differ
+        if last == about:
             return problems
         problems = []
-        for each in self._runs:
-            problem = _new(_PROBLEM, each.problem[0])
-            problem.batch, problem.extent = math.prod(shape[:each.first]), shape[each.first:each.last]
-            if each.last < len(shape):
-                problem.extent[each.last - each.first] = math.prod(shape[each.last:])
+        for i, each in enumerate(self._runs):
+            points = 0 if boxes is None else boxes[i] if len(boxes) > 1 else boxes[0]
+            if each.box and points > LONG_BOX:
+                problem, boundary = _new(_BOX, each.box[0]), None
+                problem.size, problem.before, problem.divisor = points, points // 2, points
+                problem.outer, problem.points, problem.inner = math.prod(shape[:each.first]), shape[each.first], math.prod(shape[each.last:])
+            else:
+                problem = _new(_PROBLEM, each.problem[0])
+                problem.batch, problem.extent = math.prod(shape[:each.first]), shape[each.first:each.last]
+                if each.last < len(shape):
+                    problem.extent[each.last - each.first] = math.prod(shape[each.last:])
+                if points and self._whole:
+                    problem.divisor = points
+                boundary = problem.boundary
+            if cval is not None:
+                for axis, side in each.constants:
+                    (problem.sides if boundary is None else boundary[axis])[side].value = cval
             problems.append(problem)
-        self._last = shape, problems
+        self._last = about, problems
         return problems
 
 
-def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optional[SmallFilter]:
+def _run(handle: Any, problem: Any, taps: Any, x: np.ndarray, made: np.ndarray, error: Any) -> int:
+    if taps is None:
+        return lib.stn_box_filter_run(handle, problem, _buffer(x), _buffer(made), error)
+    return lib.stn_filter_run(handle, problem, taps, _buffer(x), _buffer(made), error)
+
+
+def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass], given: Optional[Given]) -> Optional[SmallFilter]:
     """The filter of a small array, or None for types and passes that need a HostFilter."""
     whole, keeps = target.kind in 'biu', False
     work = work_dtype(x.dtype, target)
     source = first_source = x.dtype.newbyteorder('=') if whole else work
     if source not in ELEMENT_OF:
         return None
+    cval, boxes = (None, None) if given is None else (given.cval, given.boxes)
     if whole:
         keeps = keeps_constants(source, target)
         passes = [of_integers(each, keeps) for each in passes]
@@ -121,21 +162,31 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optiona
         last = first + rank
         adjacent = rank == 1 or each.axes == tuple(range(first, last))
         rank += last < x.ndim
-        if not adjacent or rank > 3 or len(each.taps.weights) > FEW_TAPS or not whole and is_long_box(each):
+        if not adjacent or rank > 3 or len(each.taps.weights) > FEW_TAPS or boxes is None and not whole and is_long_box(each):
             return None
         problem = _new(_PROBLEM)
         problem.struct_size, problem.dtype = _PROBLEM_SIZE, _DTYPE_OF[work]
         if whole:
             problem.in_element, problem.out_element = ELEMENT_OF[source], ELEMENT_OF[target]
             problem.divisor, problem.alignment = each.divisor, min(source.itemsize, target.itemsize)
-            source = target
         else:
             problem.alignment = work.itemsize
         boundary = problem.boundary
         for axis, sides in enumerate(each.sides):
             boundary[axis] = sides
-        given = each.taps
-        offsets, weights = _buffer('int64_t[]', given.offsets), _buffer('double[]', given.weights)
-        taps = _new(_TAPS, (rank, len(each.axes), len(given.weights), offsets, weights))
-        runs.append(Run(first, last, problem, taps, (offsets, weights)))
-    return SmallFilter(first_source, source, target, runs, whole and keeps)
+        # The sides of value `cval` have this very object: those of 'constant=V' have another one.
+        constants = [(axis, i) for axis, sides in enumerate(each.sides) for i, side in enumerate(sides)
+                     if side.kind == lib.STN_CONSTANT and side.value is cval]
+        box = None
+        by_blocks = source == target and not constants and is_integer_box(each, target) if whole else can_extend(each)
+        if boxes is not None and by_blocks:
+            box = _new(_BOX)
+            box.struct_size, box.dtype, box.sides = _BOX_SIZE, _DTYPE_OF[work], each.sides[0]
+            if whole:
+                box.element = ELEMENT_OF[target]
+        source = target if whole else source
+        taps = each.taps
+        offsets, weights = _buffer('int64_t[]', taps.offsets), _buffer('double[]', taps.weights)
+        made = _new(_TAPS, (rank, len(each.axes), len(taps.weights), offsets, weights))
+        runs.append(Run(first, last, problem, made, (offsets, weights), constants, box))
+    return SmallFilter(first_source, source, target, runs, whole, whole and keeps)

@@ -7,7 +7,7 @@ are then coprime (Chan and Ho). Type I is a real FFT of the symmetric extension.
 cosine transforms of the reversed points, or of points with alternating signs.
 """
 
-from typing import Any, NamedTuple, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -32,9 +32,11 @@ def logical_length(kind: int, sine: bool, points: int) -> int:
     return 2 * points if kind > 1 else 2 * (points + 1) if sine else 2 * (points - 1)
 
 
-def lines(space: Namespace, x: Any, kind: Kind) -> Any:
-    """The transform of float32 or float64 numbers along the axis of `space`."""
-    return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind)
+def lines(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray] = None) -> Any:
+    """The transform of float32 or float64 numbers along the axis of `space`.
+
+    Some transforms write a NumPy array's result to `out`, which must not overlap x."""
+    return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind, out)
 
 
 def _forward(space: Namespace, x: Any) -> Any:
@@ -46,7 +48,7 @@ def _twiddles(name: str, points: int, factor: float, orthogonal: bool, dtype: st
     """The twiddle factors of the types II to IV, multiplied by `factor`."""
     half = np.arange(points // 2 + 1)
     if name == 'II':
-        made = 2 * np.exp(-0.5j * np.pi / points * half)
+        made = 2 * np.exp(0.5j * np.pi / points * half)
         made[0] *= ROOT if orthogonal else 1.0
     elif name == 'III':
         made = np.exp(0.5j * np.pi / points * half)
@@ -64,36 +66,41 @@ def _table(space: Namespace, name: str, x: Any, kind: Kind, factor: float) -> An
     return space.constant(key, _twiddles(*key), x)
 
 
-def _second(space: Namespace, x: Any, kind: Kind) -> Any:
+def _second(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
     n, h = space.size(x), space.size(x) // 2 + 1
-    odd = space.flip(space.cut(x, 1, None, 2))
-    spectrum = _forward(space, space.join([space.cut(x, 0, None, 2), -odd if kind.sine else odd]))
-    spectrum = spectrum * _table(space, 'II', x, kind, kind.factor)
+    odd = space.cut(x, 1, None, 2)
+    # All points but the first are in reverse order, so that the spectrum is the conjugate one: no
+    # part of the result must be negated.
+    spectrum = _forward(space, space.join([space.cut(x, 0, 1), -odd if kind.sine else odd, space.flip(space.cut(x, 2, None, 2))]))
+    spectrum *= _table(space, 'II', x, kind, kind.factor)
+    rest = space.cut(spectrum.imag, 1, n - h + 1)
     if kind.sine:  # the sine transform is the cosine transform in reverse order
-        return space.join([-space.cut(spectrum.imag, 1, n - h + 1), space.flip(spectrum.real)])
-    return space.join([spectrum.real, -space.flip(space.cut(spectrum.imag, 1, n - h + 1))])
+        return space.join([rest, space.flip(spectrum.real)], out)
+    return space.join([spectrum.real, space.flip(rest)], out)
 
 
-def _third(space: Namespace, x: Any, kind: Kind) -> Any:
+def _third(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
     n, h = space.size(x), space.size(x) // 2 + 1
     if kind.sine:
         x = space.flip(x)
-    rest = space.join([space.zeros(x, 1), -space.flip(space.cut(x, n - h + 1))])
-    spectrum = space.pair(space.cut(x, 0, h), rest) * _table(space, 'III', x, kind, kind.factor)
+    spectrum = space.pair_after_first(space.cut(x, 0, h), space.flip(space.cut(x, n - h + 1)))
+    spectrum *= _table(space, 'III', x, kind, kind.factor)
     back = transform(spectrum, n, space.axis, 'forward', 'c2r', True, single=True)
     odd = space.flip(space.cut(back, (n + 1) // 2))
-    return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd)
+    return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd, out)
 
 
-def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
+def _fourth(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
     if kind.sine:
         x = space.flip(x)
     if space.size(x) % 2:
         return _fourth_odd(space, x, kind)
-    rotated = space.pair(space.cut(x, 0, None, 2), space.flip(space.cut(x, 1, None, 2))) * _table(space, 'IV before', x, kind, 1.0)
-    rotated = transform(rotated, None, space.axis, None, 'c2c', False, single=True) * _table(space, 'IV after', x, kind, kind.factor)
+    rotated = space.pair(space.cut(x, 0, None, 2), space.flip(space.cut(x, 1, None, 2)))
+    rotated *= _table(space, 'IV before', x, kind, 1.0)
+    rotated = transform(rotated, None, space.axis, None, 'c2c', False, single=True)
+    rotated *= _table(space, 'IV after', x, kind, kind.factor)
     odd = space.flip(rotated.imag)
-    return space.interleave(rotated.real, odd if kind.sine else -odd)
+    return space.interleave(rotated.real, odd if kind.sine else -odd, out)
 
 
 @keeps_tables(32)
@@ -123,11 +130,15 @@ def _odd_tables(n: int, sine: bool, factor: float, dtype: str) -> Tuple[np.ndarr
 def _fourth_odd(space: Namespace, x: Any, kind: Kind) -> Any:
     given = (space.size(x), kind.sine, kind.factor, 'float32' if str(x.dtype).endswith('32') else 'float64')
     order, signs, where, real, imaginary = (space.constant(('IV odd', i, *given), each, x) for i, each in enumerate(_odd_tables(*given)))
-    spectrum = space.take(_forward(space, space.take(x, order) * signs), where)
-    return spectrum.real * real + spectrum.imag * imaginary
+    x = space.take(x, order)
+    x *= signs
+    spectrum = space.take(_forward(space, x), where)
+    made = spectrum.real * real
+    made += spectrum.imag * imaginary
+    return made
 
 
-def _first(space: Namespace, x: Any, kind: Kind) -> Any:
+def _first(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
     if kind.sine:
         zero = space.zeros(x, 1)
         spectrum = _forward(space, space.join([zero, x, zero, -space.flip(x)])).imag

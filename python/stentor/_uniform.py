@@ -1,16 +1,17 @@
 """The function uniform_filter: the moving average over a box."""
 
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, origin_of, settled
+from ._arguments import axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
-from ._filter import Pass
+from ._filter import FEW_TAPS, Pass
 from ._progress import call_with_progress
+from ._quick import Given
 from ._stencil import taps_of
 from ._words import step_count
 
@@ -48,13 +49,14 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
         return call_with_progress(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes,
                                   steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
-    key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
+    (about, value), boxes = cval_key(cval), _boxes(size, origin, axes)
+    key = ('uniform', frozen(size) if boxes is None else len(size) if type(size) is not int else None, frozen(mode), about, frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
            checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
                                                                steps=steps, local=local, out=to, nan=nan),
                         without_halves(input, nan == 'ignore'), cval, output, out)
-    cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    cval, steps = number(cval, 'cval', TypeError) if value is None else value, step_count(steps)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
@@ -70,7 +72,17 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 
-    return apply(input, key, make, output, out, steps, local, checked_nan(nan))
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan), Given(None, value, boxes))
+
+
+def _boxes(size: Any, origin: Any, axes: Any) -> Optional[Tuple[int, ...]]:
+    """The sizes of boxes that a small filter takes anew in each call, or None for other boxes.
+
+    It has one for all axes, or one for each; all axes are filtered, by short centred boxes."""
+    if axes is not None or type(origin) is not int or origin:
+        return None
+    each = (size,) if type(size) is int else tuple(size) if type(size) in (list, tuple) else ()
+    return each if each and all([type(n) is int and 2 <= n <= FEW_TAPS for n in each]) else None
 
 
 def _points(size: Any) -> int:

@@ -19,6 +19,14 @@
 /* Numbers added to the distance of planes: planes at distances of a power of two would share cache
  * sets. */
 #define PLANE_PADDING 136
+/* Complex points up to which each thread transforms lines of a batch by itself, as all its data
+ * stay in a cache; longer lines are divided among the threads. */
+#define WHOLE_LINE 40000
+/* The next group is prefetched if a group has at most so many numbers, and the batch more than a
+ * core's caches hold. Threads then claim several groups at once, as each prefetches its own. */
+#define SHORT_GROUP 1024
+#define CACHED_NUMBERS (1 << 17)
+#define GROUPS_OF_CLAIM 16
 
 struct stn_fft_axes {
     stn_fft fft;
@@ -31,6 +39,7 @@ struct stn_fft_axes {
     stn_fft_long *grid; /* for a single long line; replaces all but half_turns; otherwise NULL */
     /* for a single long line of an odd number of real numbers; otherwise NULL */
     stn_fft_odd *odd;
+    int whole;        /* of a batch of such lines: threads that transform one line each; or 0 */
     int64_t chunk;    /* transforms of the batch that run together */
     int64_t capacity; /* numbers in each of a task's four planes */
     int tasks;        /* each takes one group after the other, and has its own planes */
@@ -38,6 +47,16 @@ struct stn_fft_axes {
      * write the same lines of it. */
     bool in_output;
 };
+
+/* A batch of lines that each take two passes. */
+typedef struct long_lines {
+    const stn_fft_axes *host;
+    const void *in;
+    void *out;
+    stn_fft_number *workspace;
+    stn_watch *watch;
+    _Atomic int64_t next; /* next unclaimed line */
+} long_lines;
 
 typedef struct pass {
     const stn_fft_axes *host;
@@ -47,6 +66,8 @@ typedef struct pass {
     int64_t lines;
     stn_fft_number *planes;
     stn_watch *watch;
+    int64_t claim;        /* groups that a task claims at once */
+    bool prefetches;      /* see stn_fft_group */
     _Atomic int64_t next; /* next unclaimed group */
 } pass;
 
@@ -99,13 +120,15 @@ static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *pla
 static void run_tasks(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const stn_fft_axes *host = p->host;
-    int64_t lanes = host->lanes[p->axis];
+    const int64_t lanes = host->lanes[p->axis], claimed = p->claim * lanes;
     for (int64_t task = begin; task < end; task++)
         for (int64_t first;
-             (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_continues(p->watch);) {
-            stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
-            run_group(p, &g, p->planes + 4 * host->capacity * task);
-        }
+             (first = atomic_fetch_add(&p->next, p->claim) * lanes) < p->lines && stn_watch_continues(p->watch);)
+            for (int64_t line = first; line < stn_min(first + claimed, p->lines); line += lanes) {
+                stn_fft_group g = {p->axis, line, stn_min(lanes, p->lines - line), is_halved(&host->fft, p->axis),
+                                   p->prefetches};
+                run_group(p, &g, p->planes + 4 * host->capacity * task);
+            }
 }
 
 /* ---- passes */
@@ -165,26 +188,57 @@ static void run_chunk(const stn_fft_axes *host, stn_pool *pool, const void *in, 
         p.lines = count;
         for (int a = 0; a < 3; a++)
             if (a != p.axis) p.lines *= p.from.side.n[a];
+        const int64_t numbers = 2 * fft->n[p.axis], lanes = host->lanes[p.axis];
+        p.prefetches = numbers * lanes <= SHORT_GROUP && numbers * p.lines > CACHED_NUMBERS;
+        p.claim = p.prefetches ? stn_max(stn_min(p.lines / (8 * lanes * host->tasks), GROUPS_OF_CLAIM), 1) : 1;
         stn_pool_for(pool, host->tasks, 1, run_tasks, &p);
     }
 }
 
+/* pool: NULL if the calling thread transforms the line alone. */
+static void run_long_line(const long_lines *lines, stn_pool *pool, int64_t one, stn_fft_number *workspace) {
+    const stn_fft_axes *host = lines->host;
+    const stn_fft *fft = &host->fft;
+    const void *in = moved(fft, &fft->in, lines->in, one);
+    void *out = moved(fft, &fft->out, lines->out, one);
+    if (host->grid)
+        stn_fft_long_run(host->grid, pool, in, out, host->half_turns, workspace);
+    else
+        stn_fft_odd_run(host->odd, pool, in, out, workspace);
+}
+
+/* Numbers in the workspace of such a line. */
+static int64_t long_line_workspace(const stn_fft_axes *host) {
+    return host->grid ? stn_fft_long_workspace(host->grid) : stn_fft_odd_workspace(host->odd);
+}
+
+static void run_whole_lines(void *user, int64_t begin, int64_t end) {
+    long_lines *lines = user;
+    for (int64_t task = begin; task < end; task++)
+        for (int64_t one;
+             (one = atomic_fetch_add(&lines->next, 1)) < lines->host->fft.batch && stn_watch_continues(lines->watch);)
+            run_long_line(lines, NULL, one, lines->workspace + task * long_line_workspace(lines->host));
+}
+
 void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace) {
     const stn_fft *fft = &host->fft;
-    for (int64_t one = 0; host->grid && one < fft->batch; one++)
-        stn_fft_long_run(host->grid, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one),
-                         host->half_turns, workspace);
-    for (int64_t one = 0; host->odd && one < fft->batch; one++)
-        stn_fft_odd_run(host->odd, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one), workspace);
-    if (host->grid || host->odd) return;
+    if (host->grid || host->odd) {
+        long_lines lines = {
+            .host = host, .in = in, .out = out, .workspace = workspace, .watch = stn_pool_watched(pool)};
+        if (host->whole)
+            stn_pool_for(pool, host->whole, 1, run_whole_lines, &lines);
+        else
+            for (int64_t one = 0; one < fft->batch; one++) run_long_line(&lines, pool, one, workspace);
+        return;
+    }
     for (int64_t first = 0; first < fft->batch; first += host->chunk)
         run_chunk(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
                   stn_min(host->chunk, fft->batch - first));
 }
 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
-    if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
-    if (host->odd) return (size_t)stn_fft_odd_workspace(host->odd) * sizeof(stn_fft_number);
+    if (host->grid || host->odd)
+        return (size_t)(long_line_workspace(host) * stn_max(host->whole, 1)) * sizeof(stn_fft_number);
     return (size_t)(middle_numbers(host) + 4 * host->capacity * host->tasks) * sizeof(stn_fft_number);
 }
 
@@ -232,8 +286,11 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     host->in_output = fits_output(fft);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));
-    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
-    if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, threads, lanes_for, &host->odd, error);
+    const bool whole = fft->batch > 2 && fft->n[2] <= (fft->kind == STN_C2C ? WHOLE_LINE : 2 * WHOLE_LINE);
+    host->whole = whole ? (int)stn_min(threads, fft->batch) : 0;
+    const int sharing = whole ? 1 : threads; /* threads that share a line */
+    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, sharing, lanes_for, &host->grid, error);
+    if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, sharing, lanes_for, &host->odd, error);
     for (int axis = 0; axis < 3 && status == STN_OK && !host->grid && !host->odd; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
     if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_twiddles(fft->n[2] / 4 + 1, fft->n[2])))

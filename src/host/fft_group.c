@@ -120,6 +120,9 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
 #endif
     int64_t stride = line_stride(&p, lanes);
     const stn_fft_number *from = (const stn_fft_number *)view->base + p.first[0];
+    if (g->prefetches && stride > 0 && p.step <= 2)
+        for (int64_t i = stride * lanes; i < 2 * stride * lanes; i += 64 / (int64_t)sizeof *from)
+            __builtin_prefetch(from + i);
     if (p.imag_offset == 1 && stride == 2)
         kernels->load_across(x, from, p.points, p.step / 2, lanes);
     else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)
@@ -141,6 +144,9 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
 #endif
     int64_t stride = g->count == lanes ? line_stride(&p, lanes) : 0;
     stn_fft_number *to = (stn_fft_number *)view->base + p.first[0];
+    if (g->prefetches && stride > 0 && p.step <= 2)
+        for (int64_t i = stride * lanes; i < 2 * stride * lanes; i += 64 / (int64_t)sizeof *to)
+            __builtin_prefetch(to + i, 1);
     if (p.imag_offset == 1 && stride == 2)
         kernels->store_across(to, x, p.points, p.step / 2, lanes, factor);
     else if (p.imag_offset == 1 && p.step == 2 && stride > 0 && stride % 2 == 0)

@@ -19,6 +19,9 @@ typedef struct stn_fft_group {
     /* For an input or output of real numbers: each pair of numbers of a line is the real and the
      * imaginary part of one point. */
     bool halved;
+    /* Whether the memory of the next group is prefetched, if it follows this one's: for lines that
+     * are so short that the processor does not predict their addresses. */
+    bool prefetches;
 } stn_fft_group;
 
 /* Loads all points of `count` lines; the remaining lanes get copies of the last line. */

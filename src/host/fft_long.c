@@ -18,7 +18,6 @@
 
 /* Points; shorter lines are finished before a second thread has started */
 #define SHORTEST_LINE 8192
-#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_PER_TASK 4096
@@ -41,12 +40,6 @@ struct stn_fft_long {
 
 static bool is_halved(const stn_fft *fft) { return fft->kind != STN_C2C && fft->n[2] % 2 == 0; }
 
-static bool has_small_factors(int64_t n) {
-    for (int64_t r = 2; r <= STN_FFT_LARGEST_RADIX; r++)
-        while (n % r == 0) n /= r;
-    return n == 1;
-}
-
 /* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
@@ -59,10 +52,9 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     const bool halved = is_halved(fft);
     const stn_fft_side *real = fft->in.real ? &fft->in : &fft->out;
     const int64_t n = halved ? fft->n[2] / 2 : fft->n[2];
-    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
-    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE || batch_in_cache) return false;
+    if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE) return false;
     if (fft->kind != STN_C2C && !(halved && real->stride[2] == 1)) return false;
-    return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= LEAST_SIDE;
 }
 
 /* ---- tables */
@@ -146,7 +138,8 @@ static stn_planes swapped(stn_planes a) { return (stn_planes){a.im, a.re}; }
 static void run_group(const pass *p, int64_t group, stn_fft_number *planes) {
     const stn_fft_long *g = p->g;
     const int64_t lanes = g->lanes[p->which], lines = g->side[1 - p->which], points = g->side[p->which];
-    const stn_fft_group at = {1 + p->which, group * lanes, stn_min(lanes, lines - group * lanes), false};
+    const stn_fft_group at = {
+        .axis = 1 + p->which, .line = group * lanes, .count = stn_min(lanes, lines - group * lanes)};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number restoring[STN_FFT_LANES], factor = p->factor;
     stn_fft_group_load(&p->from, &at, g->kernels, x, lanes);

@@ -8,8 +8,8 @@
 
 typedef struct stn_fft_long stn_fft_long; /* immutable tables */
 
-/* Whether it can run such a transform: one axis, a length with small factors, contiguous real
- * data. */
+/* Whether it can run such a transform: one axis, a length that is the product of two factors of
+ * some size, contiguous real data. */
 bool stn_fft_long_serves(const stn_fft *fft);
 /* lanes: returns the lines in a group, for lines that need `capacity` points. */
 stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),

@@ -20,7 +20,7 @@
 #define SHORTEST_LINE 500
 /* Points; shorter lines are finished before a second thread has started */
 #define SHARED_LINE 40000
-#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
+#define SHORTEST_OF_BATCH 4000 /* points; several shorter lines fit in a cache, and fill vectors */
 #define LEAST_SIDE 7
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 
@@ -48,12 +48,6 @@ typedef struct pass {
 
 /* ---- applicability */
 
-static bool has_small_factors(int64_t n) {
-    for (int64_t r = 3; r <= STN_FFT_LARGEST_RADIX; r += 2)
-        while (n % r == 0) n /= r;
-    return n == 1;
-}
-
 /* The largest divisor that is at most sqrt(n). */
 static int64_t shorter_side(int64_t n) {
     int64_t side = 1;
@@ -64,10 +58,9 @@ static int64_t shorter_side(int64_t n) {
 
 bool stn_fft_odd_serves(const stn_fft *fft) {
     const int64_t n = fft->n[2];
-    const bool batch_in_cache = n <= MANY_POINTS && fft->batch > 2;
-    if (fft->kind == STN_C2C || n % 2 == 0 || n < SHORTEST_LINE || batch_in_cache) return false;
+    if (fft->kind == STN_C2C || n % 2 == 0 || n < (fft->batch > 2 ? SHORTEST_OF_BATCH : SHORTEST_LINE)) return false;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE) return false;
-    return has_small_factors(n) && shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= LEAST_SIDE;
 }
 
 /* ---- tables */
@@ -254,7 +247,7 @@ static void run_group(const pass *taken, int64_t group, stn_fft_number *planes) 
     const int64_t lanes = g->lanes[taken->which], points = g->side[taken->which], first = group * lanes;
     const int64_t count = stn_min(lanes, g->lines[taken->which] - first);
     const bool inverse = g->fft.inverse;
-    const stn_fft_group at = {2, first, count, false};
+    const stn_fft_group at = {.axis = 2, .line = first, .count = count};
     stn_planes x = {planes, planes + g->capacity}, other = {planes + 2 * g->capacity, planes + 3 * g->capacity};
     stn_fft_number restoring[STN_FFT_LANES];
     pass p = {.g = g, .from = taken->from, .to = taken->to, .factor = taken->factor};

@@ -7,8 +7,8 @@
 
 typedef struct stn_fft_odd stn_fft_odd; /* immutable tables */
 
-/* Whether it can run such a transform: one axis, real on one side, an odd length with small
- * factors. */
+/* Whether it can run such a transform: one axis, real on one side, an odd length that is the
+ * product of two factors of some size. */
 bool stn_fft_odd_serves(const stn_fft *fft);
 /* lanes: returns the lines in a group, for lines that need `capacity` points. */
 stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t capacity, int64_t lines),

@@ -236,6 +236,7 @@ void stn_pool_unwatch(stn_pool *pool, stn_watch *watch) {
 }
 
 stn_watch *stn_pool_watched(stn_pool *pool) {
+    if (!pool) return NULL;
     renew_after_fork(pool);
     if (!atomic_load_explicit(&pool->watching, memory_order_relaxed)) return NULL;
     pthread_mutex_lock(&pool->watch_lock);

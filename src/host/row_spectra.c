@@ -1,5 +1,5 @@
 /* One step of a stencil of very many taps: rows are convolved along x by FFTs, and along y by sums
- * of spectra (overlap-save).
+ * of spectra (overlap-save). Taps along one axis alone are convolved by FFTs along that axis.
  *
  * The grid is cut into tiles of columns, which overlap by the taps' reach. A complex line holds the
  * same row of two neighbouring tiles, as real and as imaginary parts. Because the weights are real,
@@ -42,7 +42,8 @@
 #include "host/fft_line.h"
 #include "host/stencil_step.h"
 
-enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_RADIUS + 1 };
+enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS };
+#define MOST_ROWS 513 /* of taps, and so many points along x: their spectra take 72 MB a thread */
 #define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
 #define LEAST_ERROR 0x1p-200    /* below all floats; if a result is 0, its sign is uncertain */
@@ -50,11 +51,17 @@ enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_R
 #define BOX_OVERHEAD_POINTS 150 /* fixed cost of a box, in points of a box */
 #define SINGLE_POINTS 25        /* cost of a point that is summed alone, in points of a box */
 #define FEW_POINTS 6            /* at most so many neighbouring points are summed alone */
+/* Taps along one axis: lines that are transformed at once, which fit a core's caches. */
+#define AXIS_LANES 4
+/* Their cost in taps of stencil_step.h: of a stage of both transforms, and of the rest. */
+#define AXIS_STAGE 8.0
+#define AXIS_POINT 20.0
 
 struct stn_row_spectra {
     stn_fft_line *line;
+    int axis;              /* along which lines are transformed */
     int64_t length, width; /* of a line; points of a tile */
-    int64_t rows;          /* rows of taps */
+    int64_t rows;          /* rows of taps; 1 if all taps are along `axis` */
     double *weights;       /* spectra: frequency, row, real and imaginary part */
     double error;          /* of a result, relative to N */
     double quantum;        /* sums are multiples of it; or 0 */
@@ -68,6 +75,7 @@ typedef struct spectra_run {
     const stn_step *step;
     const stn_fft_kernels *fft_kernels;
     int64_t pairs, groups, strip_rows; /* pairs of tiles, groups of strips, rows of a strip */
+    int64_t tiles;                     /* of all grids, with taps along one axis */
 } spectra_run;
 
 /* A row of a tile that begins at point (x, y). part: which of the two tiles of a complex line;
@@ -135,10 +143,25 @@ static double quantum_of(const stn_task *task, double *relative) {
     return negative || task->divisor != 1 ? -least : least;
 }
 
+/* The only axis along which the taps reach, or -1. */
+static int only_axis(const stn_task *task) {
+    int axis = -1;
+    for (int a = 0; a < 3; a++)
+        if (task->reach[a][0] || task->reach[a][1]) {
+            if (axis >= 0) return -1;
+            axis = a;
+        }
+    return axis;
+}
+
+/* The axis of the lines that are transformed. */
+static int axis_of(const stn_task *task) { return only_axis(task) < 0 ? 2 : only_axis(task); }
+
 /* Width of a tile: a multiple of 16 points, so that stn_step_box works on whole vectors. 0 if the
  * taps reach too far for lines of this length. */
 static int64_t width_of(const stn_task *task, int64_t length) {
-    return stn_max(length - task->reach[2][0] - task->reach[2][1], 0) / 16 * 16;
+    const int axis = axis_of(task);
+    return stn_max(length - task->reach[axis][0] - task->reach[axis][1], 0) / 16 * 16;
 }
 
 /* Operations for a point with lines of this length, in units of a tap of stencil_step.h; fitted to
@@ -152,10 +175,36 @@ static double cost_of(const stn_task *task, int64_t length) {
     return tiles * (double)length * LANES * (transforms + sums) / points + 28;
 }
 
+/* Tiles of a grid if the taps are along one axis. */
+static int64_t axis_tiles(const stn_task *task, int axis, int64_t width) {
+    int64_t tiles = stn_div_up(task->n[axis], width);
+    for (int a = 0; a < 3; a++)
+        if (a != axis) tiles *= a == 2 ? stn_div_up(task->n[a], 2 * AXIS_LANES) : task->n[a];
+    return tiles;
+}
+
+/* Tiles that are transformed at once: as real and imaginary parts of AXIS_LANES lines. */
+static int64_t tiles_of_group(int axis) { return axis == 2 ? 2 * AXIS_LANES : 1; }
+
+/* As cost_of, for taps along one axis. One more group stands for the last ones, for which some
+ * threads wait. */
+static double axis_cost(const stn_task *task, int64_t length) {
+    const int axis = axis_of(task);
+    const int64_t tiles = axis_tiles(task, axis, width_of(task, length)) * task->batch;
+    const double groups = (double)stn_div_up(tiles, tiles_of_group(axis)) + 1;
+    return groups * AXIS_LANES * (double)length * (AXIS_STAGE * log2((double)length) + AXIS_POINT) /
+           (double)stn_task_points(task);
+}
+
+static double cost_at(const stn_task *task, int64_t length) {
+    return only_axis(task) < 0 ? cost_of(task, length) : axis_cost(task, length);
+}
+
 static int64_t length_of(const stn_task *task) {
+    const int64_t most = only_axis(task) < 0 ? 1024 : 16384;
     int64_t best = 0;
-    for (int64_t length = 64; length <= 1024; length *= 2)
-        if (width_of(task, length) && (!best || cost_of(task, length) < cost_of(task, best))) best = length;
+    for (int64_t length = 64; length <= most; length *= 2)
+        if (width_of(task, length) && (!best || cost_at(task, length) < cost_at(task, best))) best = length;
     return best;
 }
 
@@ -170,8 +219,9 @@ static bool supports(const stn_task *task, bool exact) {
         if (task->taps[k].weight != 0 &&
             !(fabs(task->taps[k].weight) > 0x1p-300 && fabs(task->taps[k].weight) < 0x1p300))
             return false;
-    if (task->reach[0][0] || task->reach[0][1] || rows < STN_SPECTRA_LANES || rows > MOST_ROWS ||
-        task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
+    const bool along_rows = !task->reach[0][0] && !task->reach[0][1] && rows >= STN_SPECTRA_LANES &&
+                            rows <= MOST_ROWS && task->reach[2][0] + task->reach[2][1] < MOST_ROWS;
+    if ((only_axis(task) >= 0 ? exact : !along_rows) || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
         task->source || task->in_place || task->normalized || task->steps != 1 || task->snapshots != 1 ||
         (exact ? stn_task_element(task, true) == STN_ELEMENT_F64 : stn_element_is_whole(stn_task_element(task, true))))
         return false;
@@ -183,19 +233,23 @@ static bool supports(const stn_task *task, bool exact) {
 }
 
 double stn_row_spectra_cost(const stn_task *task, bool exact) {
-    const double cost = task->ntaps >= MIN_TAPS && supports(task, exact) ? cost_of(task, length_of(task)) : INFINITY;
+    const double cost = task->ntaps >= MIN_TAPS && supports(task, exact) ? cost_at(task, length_of(task)) : INFINITY;
     return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
+}
+
+static int64_t row_of_tap(const stn_task *task, size_t k) {
+    return axis_of(task) < 2 ? 0 : task->taps[k].offset[1] + task->reach[1][0];
 }
 
 /* The complex conjugates of the weights' spectra, divided by the length of a line. */
 static bool make_weights(const stn_task *task, stn_row_spectra *made) {
+    const int axis = made->axis;
     const int64_t length = made->length, plane = length * LANES;
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
     made->weights = malloc((size_t)(length * made->rows) * 2 * sizeof *made->weights);
     const bool allocated = planes && norms && made->weights;
     double roundings = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
-    for (size_t k = 0; k < task->ntaps; k++)
-        rows[task->taps[k].offset[1] + task->reach[1][0]] += fabs(task->taps[k].weight);
+    for (size_t k = 0; k < task->ntaps; k++) rows[row_of_tap(task, k)] += fabs(task->taps[k].weight);
     const int pairing = stn_step_pairing(task);
     const size_t single = pairing ? task->ntaps % 2 : task->ntaps, terms = single + (task->ntaps - single) / 2;
     for (size_t k = 0; k < terms; k++) {
@@ -207,9 +261,9 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
         const int64_t count = stn_min(LANES, made->rows - first);
         memset(planes, 0, (size_t)plane * 4 * sizeof *planes);
         for (size_t k = 0; k < task->ntaps; k++) {
-            const int64_t row = task->taps[k].offset[1] + task->reach[1][0] - first;
+            const int64_t row = row_of_tap(task, k) - first;
             if (row >= 0 && row < count)
-                planes[(task->taps[k].offset[2] + task->reach[2][0]) * LANES + row] =
+                planes[(task->taps[k].offset[axis] + task->reach[axis][0]) * LANES + row] =
                     task->taps[k].weight / (double)length;
         }
         const stn_planes x = {planes, planes + plane}, other = {planes + 2 * plane, planes + 3 * plane};
@@ -238,9 +292,10 @@ stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spec
     stn_row_spectra *spectra = calloc(1, sizeof *spectra);
     if (!spectra) return stn_fail_memory(error, "the spectra of weights", sizeof *spectra);
     spectra->exact = exact;
+    spectra->axis = axis_of(task);
     spectra->length = length_of(task);
     spectra->width = width_of(task, spectra->length);
-    spectra->rows = task->reach[1][0] + task->reach[1][1] + 1;
+    spectra->rows = only_axis(task) < 0 ? task->reach[1][0] + task->reach[1][1] + 1 : 1;
     if (stn_element_is_whole(stn_task_element(task, true))) spectra->quantum = quantum_of(task, &spectra->relative);
     stn_status status = stn_fft_line_create(spectra->length, &spectra->line, error);
     if (status == STN_OK && !make_weights(task, spectra))
@@ -261,10 +316,14 @@ void stn_row_spectra_destroy(stn_row_spectra *spectra) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
+static char *point_at(const stn_layout *layout, int64_t batch, const int64_t at[3]) {
     return layout->base +
-           (work->batch * layout->batch_stride + work->plane * layout->stride[0] + y * layout->stride[1] + x) *
+           (batch * layout->batch_stride + at[0] * layout->stride[0] + at[1] * layout->stride[1] + at[2]) *
                layout->size;
+}
+
+static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
+    return point_at(layout, work->batch, (int64_t[]){work->plane, y, x});
 }
 
 /* Loads `length` points of row y into `to`, from the first one on that the taps of column x read;
@@ -556,9 +615,135 @@ static void run_groups(void *user, int64_t begin, int64_t end) {
     free(memory);
 }
 
+/* ---- taps along one axis --------------------------------------------------------------------- */
+
+/* A part of one line of points, or, if lines are columns, of 2 * AXIS_LANES neighbouring ones. */
+typedef struct axis_tile {
+    int64_t batch, at[3], count[3]; /* the first point, and the number of points along each axis */
+} axis_tile;
+
+static axis_tile tile_of(const spectra_run *run, int64_t number) {
+    const stn_task *task = run->step->task;
+    const int axis = run->spectra->axis;
+    int64_t size[3] = {1, 1, axis < 2 ? 2 * AXIS_LANES : 1};
+    axis_tile tile;
+    size[axis] = run->spectra->width;
+    for (int a = 2; a >= 0; a--) {
+        const int64_t tiles = stn_div_up(task->n[a], size[a]);
+        tile.at[a] = number % tiles * size[a];
+        tile.count[a] = stn_min(size[a], task->n[a] - tile.at[a]);
+        number /= tiles;
+    }
+    tile.batch = number;
+    return tile;
+}
+
+/* Loads the points that the taps of a tile of columns read; zeros where there are none. The first
+ * AXIS_LANES columns are real parts, the others imaginary parts. */
+static void load_columns(const spectra_run *run, const axis_tile *tile, stn_planes x) {
+    const stn_step *step = run->step;
+    const stn_task *task = step->task;
+    const int axis = run->spectra->axis;
+    const int64_t first = tile->at[axis] - task->reach[axis][0], past = task->n[axis] + task->reach[axis][1];
+    const size_t count = (size_t)tile->count[2];
+    for (int64_t k = 0; k < run->spectra->length; k++) {
+        double row[2 * AXIS_LANES] = {0};
+        int64_t at[3] = {tile->at[0], tile->at[1], tile->at[2]};
+        if (first + k < past) {
+            at[axis] = stn_task_fold(task, axis, first + k);
+            if (at[axis] >= 0)
+                step->kernels->load[step->from.element](row, point_at(&step->from, tile->batch, at), count);
+            else
+                for (size_t l = 0; l < count; l++) row[l] = stn_step_constant(task, axis, at[axis]);
+        }
+        memcpy(x.re + k * AXIS_LANES, row, AXIS_LANES * sizeof *row);
+        memcpy(x.im + k * AXIS_LANES, row + AXIS_LANES, AXIS_LANES * sizeof *row);
+    }
+}
+
+static void store_columns(const spectra_run *run, const axis_tile *tile, stn_planes x) {
+    const stn_step *step = run->step;
+    const int axis = run->spectra->axis;
+    int64_t at[3] = {tile->at[0], tile->at[1], tile->at[2]};
+    for (int64_t k = 0; k < tile->count[axis]; k++, at[axis]++) {
+        double row[2 * AXIS_LANES];
+        memcpy(row, x.re + k * AXIS_LANES, AXIS_LANES * sizeof *row);
+        memcpy(row + AXIS_LANES, x.im + k * AXIS_LANES, AXIS_LANES * sizeof *row);
+        step->kernels->store[step->to.element](point_at(&step->to, tile->batch, at), row, (size_t)tile->count[2]);
+    }
+}
+
+/* The same for tiles of rows; the first AXIS_LANES tiles are real parts. lines: scratch memory. */
+static void load_tiles(const spectra_run *run, const axis_tile *tiles, int count, double *lines, stn_planes x,
+                       stn_planes other) {
+    const int64_t length = run->spectra->length, half = AXIS_LANES * length;
+    for (int i = 0; i < count; i++) {
+        const spectra_work work = {.run = run, .batch = tiles[i].batch, .plane = tiles[i].at[0]};
+        load_line(&work, tiles[i].at[1], tiles[i].at[2], length, lines + i * length);
+    }
+    for (int64_t k = count * length; k < 2 * half; k++) lines[k] = 0;
+    run->fft_kernels->load_reals(x, lines, length, length, AXIS_LANES);
+    run->fft_kernels->load_reals((stn_planes){x.im, other.im}, lines + half, length, length, AXIS_LANES);
+}
+
+static void store_tiles(const spectra_run *run, const axis_tile *tiles, int count, double *lines, stn_planes x) {
+    const int64_t length = run->spectra->length, half = AXIS_LANES * length, width = run->spectra->width;
+    const stn_layout *to = &run->step->to;
+    run->fft_kernels->store_reals(lines, x, width, length, AXIS_LANES, 1);
+    run->fft_kernels->store_reals(lines + half, (stn_planes){x.im, NULL}, width, length, AXIS_LANES, 1);
+    for (int i = 0; i < count; i++)
+        run->step->kernels->store[to->element](point_at(to, tiles[i].batch, tiles[i].at), lines + i * length,
+                                               (size_t)tiles[i].count[2]);
+}
+
+static void run_axis_group(const spectra_run *run, const axis_tile *tiles, int count, double *memory) {
+    const stn_row_spectra *s = run->spectra;
+    const int64_t plane = s->length * AXIS_LANES + 8;
+    double *const lines = memory + 4 * plane;
+    stn_planes x = {memory, memory + plane}, other = {memory + 2 * plane, memory + 3 * plane};
+    if (s->axis < 2)
+        load_columns(run, tiles, x);
+    else
+        load_tiles(run, tiles, count, lines, x, other);
+    const stn_planes spectrum = stn_fft_line_run(s->line, run->fft_kernels, x, other, AXIS_LANES);
+    if (spectrum.re == x.re) x = other;
+    run->fft_kernels->times(spectrum, spectrum, s->weights, s->length, AXIS_LANES);
+    /* An inverse transform. */
+    const stn_planes result = stn_fft_line_run(s->line, run->fft_kernels, (stn_planes){spectrum.im, spectrum.re},
+                                               (stn_planes){x.im, x.re}, AXIS_LANES);
+    if (s->axis < 2)
+        store_columns(run, tiles, (stn_planes){result.im, result.re});
+    else
+        store_tiles(run, tiles, count, lines, (stn_planes){result.im, result.re});
+}
+
+static void run_axis_groups(void *user, int64_t begin, int64_t end) {
+    const spectra_run *run = user;
+    const int64_t each = tiles_of_group(run->spectra->axis), plane = run->spectra->length * AXIS_LANES + 8;
+    double *memory = aligned_alloc(64, (size_t)(6 * plane) * sizeof *memory);
+    for (int64_t group = begin; group < end && stn_watch_continues(run->step->watch); group++) {
+        axis_tile tiles[2 * AXIS_LANES];
+        const int count = (int)stn_min(each, run->tiles - group * each);
+        for (int i = 0; i < count; i++) {
+            const axis_tile *t = &tiles[i];
+            tiles[i] = tile_of(run, group * each + i);
+            const stn_box box = {{t->at[0], t->at[1], t->at[2]},
+                                 {t->at[0] + t->count[0], t->at[1] + t->count[1], t->at[2] + t->count[2]}};
+            if (!memory) stn_step_box(run->step, t->batch, &box);
+        }
+        if (memory) run_axis_group(run, tiles, count, memory);
+    }
+    free(memory);
+}
+
 void stn_row_spectra_run(const stn_row_spectra *spectra, const stn_step *step, stn_pool *pool, int64_t grids) {
     const stn_task *task = step->task;
     spectra_run run = {.spectra = spectra, .step = step, .fft_kernels = stn_fft_kernels_best()};
+    if (only_axis(task) >= 0) {
+        run.tiles = grids * axis_tiles(task, spectra->axis, spectra->width);
+        stn_pool_for(pool, stn_div_up(run.tiles, tiles_of_group(spectra->axis)), 1, run_axis_groups, &run);
+        return;
+    }
     run.pairs = stn_div_up(task->n[2], 2 * spectra->width);
     /* Enough groups for all threads, unless rows would be transformed too often. */
     const int64_t items = grids * task->n[0] * run.pairs, threads = stn_pool_threads(pool);

@@ -1,7 +1,7 @@
-/* One step of a stencil of very many taps along the last two axes, by transforms of rows. `exact`:
- * the outputs have the bits of stencil_step.h; they may have any type but f64. Not `exact`: the
- * outputs have a floating-point type, and their errors are relative to the largest values
- * nearby. */
+/* One step of a stencil of very many taps along the last two axes, or along one axis, by transforms
+ * of parts of rows or columns. `exact`: the outputs have the bits of stencil_step.h; they may have
+ * any type but f64, and the taps reach along both axes. Not `exact`: the outputs have a
+ * floating-point type, and their errors are relative to the largest values nearby. */
 #ifndef STN_HOST_ROW_SPECTRA_H
 #define STN_HOST_ROW_SPECTRA_H
 #include "host/pool.h"

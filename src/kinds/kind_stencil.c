@@ -116,9 +116,10 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
-    if (row != &stn_strategy_host && stn_task_needs_host(task)) {
+    if (row != &stn_strategy_host && row != &stn_strategy_host_spectral && stn_task_needs_host(task)) {
         snprintf(reason, size,
-                 "the taps reach further than an axis is long, or than %d points, which the host strategy alone serves",
+                 "the taps reach further than an axis is long, or than %d points, which the host's strategies alone "
+                 "serve",
                  STN_MAX_RADIUS);
         return false;
     }

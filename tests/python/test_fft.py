@@ -53,6 +53,20 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name)(x, n, axis), getattr(scipy.fft, name)(x, n, axis))
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
+    def test_many_short_lines(self):
+        """More numbers than caches hold, whose last groups are not full."""
+        for n in (2, 9, 21, 24, 31, 64, 130):
+            rng = np.random.default_rng([7, n])
+            for dtype in ('f8', 'f4'):
+                x = rng.standard_normal((200001 // n + int(rng.integers(0, 200)), n)).astype(dtype)
+                with self.subTest(n=n, dtype=dtype, lines=len(x)):
+                    z = x + 1j * x[::-1]
+                    for name, given in (('fft', z), ('ifft', z), ('rfft', x), ('ifft', np.ascontiguousarray(z.T).T)):
+                        self.agree(getattr(stentor.fft, name)(given), getattr(scipy.fft, name)(given))
+                    half = z[:, :n // 2 + 1]
+                    self.agree(stentor.fft.irfft(half, n), scipy.fft.irfft(half, n))
+                    self.agree(stentor.fft.fft2(z[:900]), scipy.fft.fft2(z[:900]))
+
     def test_middle_axes(self):
         """A loop over the slowest axes, or copies if an iteration has few points."""
         for i in range(COUNT // 3):

@@ -78,11 +78,37 @@ class Random(RandomCase):
                 agree(given['output'], expected)
         self.each(body, seed=18)
 
+    def test_small_filters_of_other_constants_and_boxes(self):
+        """With another cval and box it has the bits of a filter that is made for them."""
+        def body(rng):
+            rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', 'f2', 'u1', 'u2', 'i4', '?']))
+            mode = str(rng.choice([*MODES, 'constant', 'constant', 'fixed', 'constant=3', 'reflect:constant']))
+            mode = [mode] * int(rng.integers(1, 2)) + [str(rng.choice([*MODES, 'constant', 'constant=0'])) for _ in range(rank - 1)]
+            name, each = str(rng.choice(['laplace', 'sobel', 'gaussian_filter', 'correlate'])), rng.random() < 0.5
+            more = {'gaussian_filter': (1.1,), 'correlate': (rng.integers(1, 9, (2,) * rank) / 4,)}.get(name, ())
+            for _ in range(6):
+                x = (99 * rng.random(tuple(rng.integers(1, 2 + 130 // rank ** 3, rank)))).astype(dtype)
+                cval = (0.0, -0.0, 1, 2.5, np.nan, -np.inf)[rng.integers(6)] if dtype[0] == 'f' else int(rng.integers(0, 2))
+                with np.errstate(all='ignore'):
+                    got = getattr(stentor, name)(x, *more, mode=mode, cval=cval)
+                    want = getattr(stentor, name)(x, *more, mode=mode, cval=np.float64(cval))
+                    np.testing.assert_array_equal(got, want)
+                    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+                    size = [int(n) for n in rng.integers(1, 40, rank)] if each else int(rng.integers(2, 140))
+                    got = stentor.uniform_filter(x, size, mode=mode, cval=cval)
+                    want = stentor.uniform_filter(x, size, mode=mode, cval=np.float64(cval), axes=tuple(range(rank)))
+                    np.testing.assert_array_equal(got, want)
+                if 'fixed' not in mode and dtype == 'f8' and np.isfinite(cval) and not any('=' in one or ':' in one for one in mode):
+                    agree(got, ndimage.uniform_filter(x, size, mode=mode, cval=cval))
+        self.each(body, seed=26)
+
     def test_small_filters_make_no_plan(self):
         x = np.random.default_rng(3).random((24, 40))
         stentor.clear_cache()
         calls = [lambda s, **named: stentor.gaussian_filter(x, s, **named), lambda s, **named: stentor.gaussian_filter(x[:, ::2], s, **named),
-                 lambda s, **named: stentor.gaussian_filter(x, (s, 2 * s), **named), lambda s, **named: stentor.correlate(x, np.full((3, 3), s), **named)]
+                 lambda s, **named: stentor.gaussian_filter(x, (s, 2 * s), **named), lambda s, **named: stentor.correlate(x, np.full((3, 3), s), **named),
+                 lambda s, **named: stentor.laplace(x, mode='constant', cval=s, **named), lambda s, **named: stentor.sobel(x, mode='constant', cval=s, **named),
+                 lambda s, **named: stentor.uniform_filter(x, round(1e3 * s) - 985, mode='constant', cval=s, **named)]
         outputs = [None, 'float32', np.empty((24, 40)), np.empty((24, 40), 'f4')]
         with unittest.mock.patch('stentor._apply.HostFilter', side_effect=AssertionError('a plan is made')):
             for call in calls:

@@ -3,6 +3,7 @@ import unittest
 
 import numpy as np
 import scipy.ndimage
+import scipy.signal
 
 import stentor
 from run_settings import COUNT, SEED
@@ -73,6 +74,50 @@ class Local(unittest.TestCase):
         x[50, 60] = np.nan
         want = scipy.ndimage.correlate(x, weights, mode='reflect')
         np.testing.assert_allclose(stentor.correlate(x, weights), want, atol=1e-10)
+
+    def test_wide_taps_are_the_planners_choice(self):
+        """Taps along one axis that reach over 64 points, and over 1024, by transforms."""
+        rng = np.random.default_rng(SEED)
+        for shape, axis, count in (((20001,), 0, 2001), ((3, 9001), 1, 1201), ((5001, 11), 0, 1500), ((20, 4001, 3), 1, 900), ((8001,), 0, 4001),
+                                   ((701,), 0, 1999)):
+            mode = str(rng.choice(['reflect', 'wrap', 'nearest', 'mirror', 'constant']))
+            origin = int(rng.integers(-count // 3, count // 3))
+            x, weights = rng.random(shape) - 0.5, rng.random(count) - 0.5
+            with self.subTest(seed=SEED, shape=shape, axis=axis, count=count, mode=mode, origin=origin):
+                more = {'axis': axis, 'mode': mode, 'cval': 0.7, 'origin': origin}
+                want = scipy.ndimage.correlate1d(x, weights, **more)
+                for local in (None, True, False):
+                    np.testing.assert_allclose(stentor.correlate1d(x, weights, local=local, **more), want, atol=1e-12)
+                x[tuple(n // 3 for n in shape)] = np.nan
+                want = scipy.ndimage.correlate1d(x, weights, **more)
+                np.testing.assert_allclose(stentor.correlate1d(x, weights, **more), want, atol=1e-12)
+        for count in (2001, 4001):  # only transforms turn zeros into rounding errors
+            impulse = np.zeros(20001)
+            impulse[10000] = 1
+            weights = rng.random(count)
+            self.assertGreater(np.count_nonzero(stentor.correlate1d(impulse, weights, mode='constant')), count)
+            self.assertEqual(np.count_nonzero(stentor.correlate1d(impulse, weights, mode='constant', local=True)), count)
+
+    def test_wide_taps_in_two_dimensions(self):
+        """Taps that reach over 64 points, and over the array; integers stay exact."""
+        rng = np.random.default_rng(SEED)
+        for shape, size in (((130, 150), (139, 141)), ((61, 200), (131, 70))):
+            weights = rng.integers(-9, 10, size).astype(float)
+            x = rng.integers(0, 99, shape)
+            mode = str(rng.choice(['reflect', 'wrap', 'nearest', 'mirror', 'constant']))
+            with self.subTest(seed=SEED, shape=shape, size=size, mode=mode):
+                want = scipy.signal.correlate(self.padded(x, size, mode), weights.astype(int), 'valid', 'direct')
+                for dtype, close in (('f8', 1e-12), ('f4', 1e-6), ('i4', 0)):
+                    got = stentor.correlate(x.astype(dtype), weights, mode=mode, cval=3)
+                    np.testing.assert_allclose(got, want, rtol=0, atol=close * abs(want).max(), err_msg=dtype)
+        big = stentor.Plan((200, 300), {(i, j): 1.0 for i in range(-70, 71) for j in range(-70, 71)}, device='host')
+        self.assertEqual(big.strategy, 'host-spectral')
+
+    @staticmethod
+    def padded(x, size, mode):
+        reach = [(n // 2, (n - 1) // 2) for n in size]
+        name = {'reflect': 'symmetric', 'mirror': 'reflect', 'nearest': 'edge'}.get(mode, mode)
+        return np.pad(x, reach, name, **({'constant_values': 3} if mode == 'constant' else {}))
 
     def test_short_axes_and_taps_longer_than_them(self):
         seed = np.random.SeedSequence().entropy

@@ -98,6 +98,7 @@ class Kept(unittest.TestCase):
         stentor.gaussian_filter(x, 2.5)
         stentor.gaussian_filter(x[0], 3, radius=5000)
         stentor.correlate(x, np.ones((3, 3)))
+        stentor.uniform_filter(x, 4)
         stentor.fft.dct(x)
         stentor.fft.dct(x[:, :39], type=4)
         kept = {each.__name__: each.cache_info().currsize for each in _memo._tables}

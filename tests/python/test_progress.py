@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Long calls: progress functions, cancellation by them and by Ctrl-C, and warnings of growth."""
 import contextlib
+import functools
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -9,11 +11,13 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
 
 import stentor
+from stentor._progress import interruptible
 
 
 class Told:
@@ -158,6 +162,30 @@ class Interrupt(unittest.TestCase):
 
     def test_a_transform(self):
         self.heard('x = np.ones((4000, 4001), complex)', 'stentor.fft.fft2(x)')
+
+
+    def test_tables_of_a_transform(self):
+        """Ctrl-C does not wait until they are made."""
+        went_on, ended = threading.Event(), threading.Event()
+
+        def make():
+            os.kill(os.getpid(), signal.SIGINT)
+            went_on.wait(60)
+            ended.set()
+
+        with self.assertRaises(KeyboardInterrupt):
+            interruptible(make)
+        self.assertFalse(ended.is_set())
+        went_on.set()
+        self.assertTrue(ended.wait(60))
+        self.assertEqual(interruptible(lambda: 7), 7)
+        with self.assertRaisesRegex(ValueError, 'none'):
+            interruptible(functools.partial(int, 'none'))
+        with unittest.mock.patch('stentor._fft_run.interruptible', side_effect=lambda make: make()) as used:
+            for points, calls in ((1 << 19, 0), (1048583, 1)):
+                stentor.fft.fft(np.ones(points, np.complex64))
+                self.assertEqual(used.call_count, calls)
+        stentor.clear_cache()
 
 
 class Growth(unittest.TestCase):

@@ -1,5 +1,6 @@
 """Cosine, sine and Hermitian transforms and helpers against scipy.fft, with random arguments."""
 import os
+import tracemalloc
 import unittest
 
 import numpy as np
@@ -136,6 +137,28 @@ class Defined(unittest.TestCase):
                     x = rng.standard_normal(shape)
                     np.testing.assert_allclose(lines(Namespace('cupy', np, axis), x, kind), lines(Namespace('numpy', np, axis), x, kind),
                                                rtol=1e-12, atol=1e-12)
+
+
+    def test_results_are_written_in_place_by_small_blocks(self):
+        rng = np.random.default_rng(SEED)
+        for kind in (Kind(t, sine, 0.5, False) for t in (2, 3, 4) for sine in (False, True)):
+            for n in (1, 2, 9, 14):
+                if kind.type == 4 and n % 2:
+                    continue
+                for axis, shape in ((-1, (3, n)), (-2, (n, 3))):
+                    x, space = rng.standard_normal(shape), Namespace('numpy', np, axis)
+                    wide = np.full((5, *shape), np.nan)
+                    self.assertIs(lines(space, x, kind, wide[2]).base, wide)
+                    np.testing.assert_array_equal(wide[2], lines(space, x, kind))
+                    self.assertEqual(np.isnan(wide).sum(), 4 * x.size)
+        x = rng.standard_normal((20000, 25))
+        for kind in (1, 2, 3, 4):
+            stentor.fft.dct(x, kind)
+            tracemalloc.start()
+            made = stentor.fft.dct(x, kind)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            self.assertLess(peak, 1.5 * made.nbytes, kind)
 
 
 class Refused(unittest.TestCase):

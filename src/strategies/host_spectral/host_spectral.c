@@ -45,6 +45,14 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
+    if (!isinf(stn_row_spectra_cost(task, false))) return true;
+    if (stn_task_needs_host(task)) {
+        snprintf(reason, reason_size,
+                 "the taps reach further than an axis is long, or than %d points, which transforms of the whole grid "
+                 "do not serve",
+                 STN_MAX_RADIUS);
+        return false;
+    }
     const stn_task run = stn_task_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
@@ -57,7 +65,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     (void)machine;
     _Static_assert(sizeof t <= sizeof list->values, "a periodic domain fits");
     size_t count = 0;
-    if (most && host_spectral_domain_choose(task, &t, reason, sizeof reason)) {
+    if (most && !stn_task_needs_host(task) && host_spectral_domain_choose(task, &t, reason, sizeof reason)) {
         list[count] = (stn_candidate){{0}};
         memcpy(list[count++].values, &t, sizeof t);
     }
