@@ -70,6 +70,12 @@ static int64_t line_stride(const addresses *p, int64_t lanes) {
     return d;
 }
 
+/* Whether lines of adjacent points follow each other without large gaps, which would be prefetched
+ * too. */
+static bool are_close(const addresses *p, int64_t stride) {
+    return p->step <= 2 && stride > 0 && stride <= 2 * p->points * p->step;
+}
+
 /* ---- element by element */
 
 static inline stn_fft_number from_number(stn_fft_number v) { return v; }
@@ -120,7 +126,7 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
 #endif
     int64_t stride = line_stride(&p, lanes);
     const stn_fft_number *from = (const stn_fft_number *)view->base + p.first[0];
-    if (g->prefetches && stride > 0 && p.step <= 2)
+    if (g->prefetches && are_close(&p, stride))
         for (int64_t i = stride * lanes; i < 2 * stride * lanes; i += 64 / (int64_t)sizeof *from)
             __builtin_prefetch(from + i);
     if (p.imag_offset == 1 && stride == 2)
@@ -144,7 +150,7 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
 #endif
     int64_t stride = g->count == lanes ? line_stride(&p, lanes) : 0;
     stn_fft_number *to = (stn_fft_number *)view->base + p.first[0];
-    if (g->prefetches && stride > 0 && p.step <= 2)
+    if (g->prefetches && are_close(&p, stride))
         for (int64_t i = stride * lanes; i < 2 * stride * lanes; i += 64 / (int64_t)sizeof *to)
             __builtin_prefetch(to + i, 1);
     if (p.imag_offset == 1 && stride == 2)
