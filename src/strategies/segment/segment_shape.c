@@ -101,9 +101,12 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
     pass->useful = (int)((length - pass->lead - reach->side[1]) / unit * unit);
 }
 
+/* The table of weights folded to a longer period takes more than 0.1 s of a plan's preparation. */
+#define LONGEST_FOLDED_PERIOD 2048
+
 stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded) {
-    const int64_t half = segment_period(axis) / 2;
-    *folded = half > 0 && reach->side[0] + reach->side[1] > 2 * half;
+    const int64_t period = segment_period(axis), half = period / 2;
+    *folded = half > 0 && period <= LONGEST_FOLDED_PERIOD && reach->side[0] + reach->side[1] > 2 * half;
     return *folded ? (stn_reach){{half, half}, {0, 0}} : *reach;
 }
 

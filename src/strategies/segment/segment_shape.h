@@ -67,8 +67,8 @@ static inline bool segment_overflows(const stn_task *task, double largest, uint6
 }
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
-/* The reach of weights folded to one period of the axis's extension, if it is shorter than `reach`
- * (*folded); otherwise `reach`. */
+/* The reach of weights folded to one period of the axis's extension, if the period is not long and
+ * that reach is shorter than `reach` (*folded); otherwise `reach`. */
 stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
  * segment length, or these transforms do not serve the axis. */
