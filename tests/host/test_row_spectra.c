@@ -213,8 +213,7 @@ Test(row_spectra, floats) {
         }
         for (int64_t k = 0; k < spans[1] && spectra; k++) {
             double results[2];
-            for (int j = 0; j < 2; j++)
-                kernels->load[type](&results[j], out[j] + k * (int64_t)size, 1);
+            for (int j = 0; j < 2; j++) kernels->load[type](&results[j], out[j] + k * (int64_t)size, 1);
             const double bound = roundings[i % 3] * (fabs(results[0]) + 0x1p-15) + 1e-13 * 9 * sum;
             cr_assert_leq(fabs(results[1] - results[0]), bound, "seed %llu, problem %d", (unsigned long long)seed, i);
         }

@@ -14,7 +14,7 @@
 #include "strategies/common/stencil_symbol.h"
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
-#define BUDGET 3e7 /* complex products, about 50 ms */
+#define BUDGET 3e7   /* complex products, about 50 ms */
 enum { STRIDE = 8 }; /* of the samples that are computed first */
 
 typedef struct scan {
@@ -26,7 +26,7 @@ typedef struct scan {
     double complex *coarse;   /* each STRIDE-th root of the second of the other axes */
     /* Weights summed along the axis, by their offsets along the others, [width][width]. */
     double complex *sums;
-    double bound; /* ratio of the maximum to the largest sample, at most */
+    double bound;           /* ratio of the maximum to the largest sample, at most */
     double coarse_bound[2]; /* the same of each STRIDE-th sample along one axis */
 } scan;
 

@@ -33,8 +33,7 @@ static double largest_at(const stn_task *task, int axis, int k) {
             angle[axis] = 2 * M_PI * k / LENGTH;
             angle[others[0]] = 2 * M_PI * i / m[0], angle[others[1]] = 2 * M_PI * j / m[1];
             double complex sum = 0;
-            for (size_t t = 0; t < task->ntaps; t++)
-                sum += task->taps[t].weight * root_of(&task->taps[t], angle);
+            for (size_t t = 0; t < task->ntaps; t++) sum += task->taps[t].weight * root_of(&task->taps[t], angle);
             most = fmax(most, cabs(sum));
         }
     for (int o = 0; o < 2; o++)

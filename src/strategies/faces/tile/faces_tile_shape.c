@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "strategies/faces/tile/faces_tile.h"
 
-#define MAX_THREADS 1024 /* threads of a block */
+#define MAX_THREADS 1024         /* threads of a block */
 #define MAX_REACH STN_MAX_RADIUS /* largest reach along any axis */
 #define WARP 32
 
