@@ -50,7 +50,8 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
                                   steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
     (about, value), boxes = cval_key(cval), _boxes(size, origin, axes)
-    key = ('uniform', frozen(size) if boxes is None else len(size) if type(size) is not int else None, frozen(mode), about, frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
+    extents = frozen(size) if boxes is None else None if isinstance(size, int) else len(size)
+    key = ('uniform', extents, frozen(mode), about, frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
            checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
