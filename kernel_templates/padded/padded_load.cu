@@ -50,8 +50,8 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid
     const long long from_z = far ? 0 : fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0]);
     const long long from_y = far ? 0 : fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]);
     const bool live_row = is_live(a.live, 0, from_z) && is_live(a.live, 1, from_y);
-    const STORE *const in = row_of(a.in, to.batch, from_z, from_y), *const before =
-                                                                        row_of(a.before, to.batch, from_z, from_y);
+    const STORE *const in = row_of(a.in, to.batch, from_z, from_y);
+    const STORE *const before = row_of(a.before, to.batch, from_z, from_y);
     const STORE *from = before + first * a.before.stride[2];
     STORE value[PER_THREAD];
 #pragma unroll

@@ -6,8 +6,8 @@
 
 #include "base/arith.h"
 
-/* Cycles of a multiprocessor for a block, whose 8 warps find their row by three divisions of 64-bit
- * numbers: 172032 rows of 30 points take 0.36 ms, 33135 rows of 53 points 48 us. */
+/* Cycles of a multiprocessor for a block, whose 8 warps find their row first: padded_load takes
+ * 0.35 ms for 172032 rows of 30 points, and 73 us for 33135 rows of 53. */
 #define BLOCK_CYCLES 400
 
 stn_strided_grid stn_strided_grid_at(const stn_grid_layout *layout, const void *at) {

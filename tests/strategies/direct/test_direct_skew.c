@@ -64,36 +64,34 @@ Test(direct_skew, registers_hold_all_loads_of_a_star_in_2d) {
     }
 }
 
-static double seconds_of_best(const stn_task *task, const direct_shape *shapes, size_t count) {
+/* The predicted seconds of ten steps of heat by tiles of several steps, in 3D, f16, where all sides
+ * wrap. */
+static double seconds_of_steps(size_t columns) {
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil *stencil = NULL;
+    stn_task task;
+    direct_shape shapes[32];
     double least = INFINITY;
+    cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
+    p.stencil = stencil, p.steps = 10, p.dtype = STN_F16;
+    p.extent[0] = p.extent[1] = 512, p.extent[2] = columns;
+    cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
+    const size_t count = direct_time_shapes(&task, &machine, shapes, 32);
     for (size_t i = 0; i < count; i++) {
         stn_estimate e = {0};
-        if (shapes[i].fused > 1)
-            direct_time_cost(task, &machine, &shapes[i], &e);
-        else
-            direct_cost(task, &machine, &shapes[i], &e);
+        direct_time_cost(&task, &machine, &shapes[i], &e);
         least = fmin(least, e.seconds);
     }
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
     return least;
 }
 
-/* Words of f16 past a side that wraps cost as much as others. */
-Test(direct_skew, several_steps_are_cheaper_in_3d_where_rows_of_f16_wrap) {
-    for (size_t columns = 511; columns <= 513; columns++) {
-        stn_problem p = STN_PROBLEM_INIT;
-        stn_stencil *stencil = NULL;
-        stn_task task;
-        direct_shape shapes[32];
-        cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
-        p.stencil = stencil, p.steps = 10, p.dtype = STN_F16;
-        p.extent[0] = p.extent[1] = 512, p.extent[2] = columns;
-        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
-        const double by_one = seconds_of_best(&task, shapes, direct_shapes(&task, &machine, shapes, 32));
-        const double by_several = seconds_of_best(&task, shapes, direct_time_shapes(&task, &machine, shapes, 32));
-        cr_expect_lt(by_several, by_one, "%zu columns", columns);
-        stn_task_clear(&task);
-        stn_stencil_destroy(stencil);
-    }
+/* Words of f16 past a side that wraps cost as much as others: rows of odd length take up to 1.3
+ * times as long as even ones, and 1.9 times if each such word were copied by halves. */
+Test(direct_skew, odd_rows_of_f16_that_wrap_cost_little_more) {
+    cr_expect_lt(seconds_of_steps(511), 1.5 * seconds_of_steps(512));
+    cr_expect_lt(seconds_of_steps(513), 1.5 * seconds_of_steps(512));
 }
 
 /* The kernel divides the numbers of points near sides, which must have 31 bits. */
