@@ -66,8 +66,8 @@ class Namespace:
             return self.pair(real, self.join([self.zeros(real, 1), -imaginary]))
         made = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
         made.real = real
-        self.cut(made.imag, 0, 1)[...] = 0
-        np.negative(imaginary, self.cut(made.imag, 1))
+        # NumPy 2.4 negates float32 numbers wrongly into every other element of an array.
+        self.cut(made.imag, 0, 1)[...], self.cut(made.imag, 1)[...] = 0, -imaginary
         return made
 
     def interleave(self, even: Any, odd: Any, out: Optional[np.ndarray] = None) -> Any:

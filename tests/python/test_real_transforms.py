@@ -1,4 +1,5 @@
 """Cosine, sine and Hermitian transforms and helpers against scipy.fft, with random arguments."""
+import itertools
 import os
 import tracemalloc
 import unittest
@@ -56,6 +57,15 @@ class Random(RandomCase):
                 given['s'] = [int(n) for n in rng.integers(1, 20, len(axes))] if rng.random() < 0.4 else None
             self.same(name, x, **given)
         self.each(body, COUNT * 10)
+
+    def test_short_lines(self):
+        """Lines of few points between others, of each type."""
+        rng = np.random.default_rng(7)
+        for shape, dtype, name, kind in itertools.product(((7, 2, 2), (2, 7, 2), (14, 2), (3, 5)), DTYPES, REAL, range(1, 5)):
+            x = draw(rng, shape, dtype)
+            for axis in range(len(shape)):
+                with self.subTest(shape=shape, dtype=dtype, name=name, type=kind, axis=axis):
+                    self.same(name, x, type=kind, axis=axis)
 
     def test_many_lines(self):
         """Many lines, in blocks, along each axis."""
