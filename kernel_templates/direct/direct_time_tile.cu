@@ -204,8 +204,7 @@ __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &n
 }
 
 // Fills t (struct tile of time_tile.cuh); `in` and `out` are the tile's grids. changed: 1 is for
-// planes whose rows begin in the other half of a word than in plane 0. alone_row, alone_x: the end
-// of a row that this lane stores by itself.
+// planes whose rows begin in the other half of a word than in plane 0.
 __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE *in, const STORE *out, int own_y,
                                            int own_x, tile &t) {
     const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
@@ -213,7 +212,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
     t.y = first_y + threadIdx.x / LANES_X * ROWS;
     t.x = first_x + threadIdx.x % LANES_X * POINTS;
     t.run_y = first_y + threadIdx.x / COPY_LANES * COPY_ROWS;
-    t.run_x = first_x + threadIdx.x % COPY_LANES * RUN;
+    t.run_x = first_x + threadIdx.x % COPY_LANES * (TRANSPOSED ? RUN : POINTS);
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
     if constexpr (WRAPPED && !WORDS)
@@ -222,7 +221,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
             for (int r = 0; r < COPY_ROWS; r++) t.source_y[r] = WRAPS_Y ? wrapped(t.run_y + r, ny) : t.run_y + r;
 #pragma unroll
             for (int s = 0; s < COPIES; s++) {
-                const int x = t.run_x + s * COPY_LANES * RUN;
+                const int x = t.run_x + s * RUN_STEP;
                 t.source_x[s] = WRAPS_X ? wrapped(x, nx) : x;
             }
         }
@@ -243,14 +242,9 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
                 t.frozen |= 1u << (r * POINTS + v);
         }
     }
-    const int end = min(own_x + OWN_X, nx), lane = threadIdx.x % COPY_LANES;
+    const int end = min(own_x + OWN_X, nx);
     t.store_shift = place_of(out + t.run_y * a.out_y + first_x) << PLACE_BIT;
     t.odd_row_shift = (static_cast<unsigned>(a.out_y) & 1) << PLACE_BIT;
-    const int alone_row = lane / 2 % COPY_ROWS, alone_x = lane % 2 ? end - 1 : own_x;
-    t.single = alone_row * a.out_y + alone_x - t.run_x;
-    t.single_in_slot =
-        ((alone_row % ROWS * THREADS) + threadIdx.x - lane + alone_row / ROWS * LANES_X) * POINTS + alone_x - first_x;
-    t.stores_single = 0;
 #pragma unroll
     for (int changed = 0; changed < 1 + WORDS; changed++) {
         t.exists[changed] = t.partial[changed] = t.stored[changed] = t.partial_stored[changed] = 0;
@@ -259,12 +253,16 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
             const int y = t.run_y + r;
             const bool stores = lies_in(y, ny) && lies_in(y - own_y, OWN_Y);
             const int place = copied_place(y) ^ changed, stored_place = place_of(out + y * a.out_y + first_x) ^ changed;
-            // Does this end of the row share its word with a point that is not stored?
-            if (WORDS && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
-                t.stores_single |= 1u << changed;
+            if (WORDS && stores) {
+                const int last_alone = end == own_x + OWN_X ? LAST_ALONE : END_ALONE;
+                if (lies_in(own_x - t.x, POINTS) && (own_x - first_x + stored_place) % 2)
+                    t.stored[changed] |= 1u << (FIRST_ALONE + r);
+                if (lies_in(end - 1 - t.x, POINTS) && (end - first_x + stored_place) % 2)
+                    t.stored[changed] |= 1u << (last_alone + r);
+            }
 #pragma unroll
             for (int s = 0; s < COPIES; s++) {
-                const int x = t.run_x + s * COPY_LANES * RUN, in_x = x - (WORDS ? place : 0),
+                const int x = t.run_x + s * RUN_STEP, in_x = x - (WORDS ? place : 0),
                           out_x = x - (WORDS ? stored_place : 0);
                 const bool whole = in_x >= 0 && in_x + RUN <= nx, stored_whole = out_x >= own_x && out_x + RUN <= end;
                 const unsigned bit = 1u << (r * COPIES + s);
@@ -298,6 +296,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     sums_type sums[FUSED] = {};
     int z = z0 - FUSED * Z_REACH, slot = 0, parity = 0;
+    // If z wraps, the plane of the grid from which plane z is copied.
+    int source_z = WORDS && Z_SIDE_LOW == WRAP ? wrapped(z, nz) : z;
     far_words far;  // of the newest plane that was fetched
 #pragma unroll
     for (int i = 0; i < FAR; i++) far.index[i] = -1;
@@ -313,7 +313,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     for (; z < last; z++, from += a.in_z, to += a.out_z) {
         copy_async_wait<PREFETCH - 1>();
-        if (TRANSPOSED)
+        if (TRANSPOSED || FAR)
             // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
         const int ready = slot;
@@ -325,7 +325,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         patch plane;
         const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < nz);
         const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
-        receive_plane(t, shared.slot[ready], changes_place(Z_SIDE_LOW == WRAP ? wrapped(z, nz) : z, t.in_odd), plane);
+        receive_plane(t, shared.slot[ready], changes_place(source_z, t.in_odd), plane);
+        if (WORDS && ++source_z == nz && Z_SIDE_LOW == WRAP) source_z = 0;
         if (inside_z && inside_xy)
             advance<false, false>(a, t, shared, parity, z, plane, sums);
         else if (inside_z || !FOLDS_Z)

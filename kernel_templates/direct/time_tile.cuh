@@ -12,12 +12,13 @@ constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
 constexpr int THREADS = LANES_X * STACK;
 constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
 constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
-// Rows of f16 may begin at any element, but the shortest access of a copy is a word of two. Where
-// the tile's first point in a row is the second element of its word (the row's place is 1), the
-// words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not read:
+// WORDS: rows of f16, and in 3D those of f32, may begin at any element, but are copied by words of
+// two. Where the tile's first point in a row is the second element of its word (the row's place is
+// 1), the words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not
+// read:
 //
 //     place 0    | 0 1 | 2 3 | ..        place 1    |-1 0 | 1 2 | ..
-constexpr bool WORDS = VECTOR * sizeof(STORE) < 4;
+constexpr bool WORDS = VECTOR == 1 && sizeof(STORE) <= (Y_REACH ? 4 : 2);
 // Points that a tile stores.
 constexpr int OWN_X = WIDTH - WORDS - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
@@ -82,7 +83,8 @@ typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 // If the points of a lane are several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and
 // each lane later reads its own points from shared memory. If each lane copied its own runs, one
 // access of a warp would touch more sectors. COPY_LANES lanes of a warp copy one of its rows
-// together, each COPIES runs.
+// together, each COPIES runs, which are RUN_STEP elements apart. In WORDS each lane copies its own
+// runs: that takes fewer instructions, and they, not sectors, limit such rows.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -91,7 +93,7 @@ struct alignas(PIECE * sizeof(REAL)) piece {
 struct alignas(RUN * sizeof(STORE)) run {
     STORE at[RUN];
 };
-constexpr bool TRANSPOSED = RUNS > 1 || WORDS;
+constexpr bool TRANSPOSED = RUNS > 1 && !WORDS;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
@@ -99,14 +101,23 @@ struct alignas(GROUP * sizeof(STORE)) group {
 };
 // Number of unused groups after those of all lanes, so that a lane's groups are in different banks.
 constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
-constexpr int COPY_LANES = LANES_X * RUNS < 32 ? LANES_X * RUNS : 32, COPY_ROWS = ROWS * COPY_LANES / LANES_X;
-constexpr int COPIES = LANES_X * RUNS / COPY_LANES;
+constexpr int COPY_LANES = !TRANSPOSED ? LANES_X : LANES_X * RUNS < 32 ? LANES_X * RUNS : 32;
+constexpr int COPY_ROWS = ROWS * COPY_LANES / LANES_X, COPIES = LANES_X * RUNS / COPY_LANES;
+constexpr int RUN_STEP = TRANSPOSED ? COPY_LANES * RUN : RUN;
+static_assert(!TRANSPOSED || COPY_LANES % RUNS == 0,
+              "all runs that a lane copies have the same index among a lane's runs");
 // WORDS: bit PLACE_BIT + 5 r of a lane's `places` is the place of row r. So places >> 5 r, modulo
-// 32, is the shift of that row's words: 0 or 16 bits.
+// 32, is the shift of that row's words in f16: 0 or 16 bits.
 constexpr int PLACE_BIT = 4;
 constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
-static_assert(!WORDS || 2 * COPY_ROWS <= COPY_LANES, "a lane for each end of each row");
-static_assert(COPY_LANES % RUNS == 0, "all runs that a lane copies have the same index among a lane's runs");
+static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
+// WORDS: the first and the last stored point of a row may share their words with points that are
+// not stored; they are then stored by themselves. In all tiles but the last along x they are these
+// points of their lanes. Bits of tile::stored: FIRST_ALONE + r, LAST_ALONE + r, if this lane's point
+// of row r is such a first or last point; END_ALONE + r, if it is the last one of the grid.
+constexpr int FIRST_POINT = MARGIN_X % POINTS, LAST_POINT = (MARGIN_X + OWN_X - 1) % POINTS;
+constexpr int FIRST_ALONE = 16, LAST_ALONE = 21, END_ALONE = 26;
+static_assert(!WORDS || ROWS * RUNS <= FIRST_ALONE, "bits of tile::stored");
 // A plane: group g of row r of every lane.
 typedef group slot_type[ROWS][GROUPS][THREADS + GAP];
 // Every lane's first and last rows.
@@ -126,10 +137,11 @@ struct shared_type {
 constexpr bool WRAPS_X = X_SIDE_LOW == WRAP, WRAPS_Y = Y_REACH && Y_SIDE_LOW == WRAP;
 constexpr bool WRAPPED = WRAPS_X || WRAPS_Y;
 // WORDS: where rows wrap, a word past a side has two points that are seldom one word of the row's
-// other end. A side has FAR_WORDS such words; a lane loads their points, FAR words for all rows
-// that its COPY_LANES lanes copy, and stores them in shared memory an iteration later.
+// other end. A side has FAR_WORDS such words; a lane loads their points, FAR words for all rows of
+// its warp, and stores them in shared memory an iteration later.
 constexpr int FAR_WORDS = MARGIN_X / 2 + 1;
-constexpr int FAR = WORDS && WRAPS_X ? (COPY_ROWS * 2 * FAR_WORDS + COPY_LANES - 1) / COPY_LANES : 0;
+constexpr int WARP_ROWS = ROWS * 32 / LANES_X;
+constexpr int FAR = WORDS && WRAPS_X ? (WARP_ROWS * 2 * FAR_WORDS + 31) / 32 : 0;
 static_assert(!FAR || PREFETCH >= 2, "far words of a plane are stored before the iteration that reads them");
 struct far_words {
     STORE low[FAR ? FAR : 1], high[FAR ? FAR : 1];
@@ -141,7 +153,7 @@ struct tile {
     // No point of the tile lies past an edge along x or y, or is frozen because of one.
     bool inside;
     unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is frozen
-    // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
+    // Position of the first run that this lane copies; its others in a row follow RUN_STEP elements
     // apart.
     int run_y, run_x;
     // WRAPPED and not WORDS, in a tile that is not inside: the rows of the grid that this lane
@@ -159,14 +171,6 @@ struct tile {
     // number of elements apart.
     unsigned places, store_shift, odd_row_shift;
     int in_odd, out_odd;
-    // WORDS: the first or the last stored point of a row may share its word with a point that is
-    // not stored; it is then stored by itself, at most one such point by a lane. single: its
-    // distance from the lane's first run, in elements; single_in_slot: its index in a slot;
-    // stores_single: bit 0, if it is stored so in planes whose rows have the same place as in plane
-    // 0; bit 1, in the other planes.
-    long long single;
-    int single_in_slot;
-    unsigned stores_single;
 };
 
 __device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
@@ -192,7 +196,7 @@ __device__ __forceinline__ unsigned place_of(const STORE *at) {
 }
 template <class T>
 __device__ __forceinline__ T *word_of(T *at) {
-    return WORDS ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~3ull) : at;
+    return WORDS ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~(sizeof(run) - 1ull)) : at;
 }
 // 1 if rows of plane z have the other place than in plane 0. `odd`: 1 if planes are an odd number
 // of elements apart.
@@ -212,10 +216,11 @@ __device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, in
     }
 }
 
-// The s-th run of row r that this lane copies, in shared memory: run s * COPY_LANES + lane of the
-// row.
+// The s-th run of row r that this lane copies, in shared memory; if TRANSPOSED, run s * COPY_LANES +
+// lane of the row.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     constexpr int EACH = GROUP / RUN;
+    if (!TRANSPOSED) return slot[r][s / EACH][threadIdx.x].at[s % EACH];
     const int lane = threadIdx.x % COPY_LANES, number = lane % RUNS;
     group *const first = &slot[r % ROWS][number / EACH][threadIdx.x - lane + lane / RUNS];
     return first[r / ROWS * LANES_X + s * (COPY_LANES / RUNS)].at[number % EACH];
@@ -246,22 +251,22 @@ __device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, con
     }
 }
 
-// FAR: loads the far words of the rows that this lane's COPY_LANES lanes copy, which are stored
-// later, so that no lane waits for them.
+// FAR: loads the far words of this warp's rows, which are stored later, so that no lane waits for
+// them.
 __device__ __forceinline__ void load_far(const tile_arguments &a, const tile &t, const STORE *plane, far_words &far) {
-    const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx), lane = threadIdx.x % COPY_LANES;
-    const int first_x = t.run_x - lane * RUN;
+    const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx), lane = threadIdx.x % 32;
+    const int first_x = t.x - lane % LANES_X * POINTS, first_y = t.y - lane / LANES_X * ROWS;
     const bool has_far = first_x < 0 || first_x + WIDTH > nx;
 #pragma unroll
     for (int i = 0; i < FAR; i++) {
         far.index[i] = -1;
         if (!has_far) continue;
-        const int number = i * COPY_LANES + lane, r = number / (2 * FAR_WORDS), k = number % (2 * FAR_WORDS);
-        const int y = WRAPS_Y ? wrapped_once(t.run_y + r, ny) : t.run_y + r;
+        const int number = i * 32 + lane, r = number / (2 * FAR_WORDS), k = number % (2 * FAR_WORDS);
+        const int y = WRAPS_Y ? wrapped_once(first_y + r, ny) : first_y + r;
         const STORE *const row = plane + y * a.in_y;
-        const int from_first = static_cast<int>(place_of(row + t.run_x)) - first_x;  // of column 0
+        const int from_first = static_cast<int>(place_of(row + first_x)) - first_x;  // of column 0
         const int word = k < FAR_WORDS ? k : (nx + from_first) / RUN + k - FAR_WORDS, x = word * RUN - from_first;
-        if (r >= COPY_ROWS || !lies_in(y, ny) || word >= WIDTH / RUN || (k < FAR_WORDS && x >= 0)) continue;
+        if (r >= WARP_ROWS || !lies_in(y, ny) || word >= WIDTH / RUN || (k < FAR_WORDS && x >= 0)) continue;
         far.low[i] = row[wrapped_once(x, nx)], far.high[i] = row[wrapped_once(x + 1, nx)];
         far.index[i] = (r % ROWS * THREADS + threadIdx.x - lane + r / ROWS * LANES_X) * RUNS + word;
     }
@@ -303,7 +308,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
-            copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(row) + s * COPY_LANES * RUN);
+            copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(row) + s * RUN_STEP);
         }
     };
     // Rows past a side that wraps are those of the other end.
@@ -329,33 +334,57 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
         const int x = t.run_x - static_cast<int>(place_of(row + t.run_x));
 #pragma unroll
         for (int s = 0; s < COPIES; s++)
-            if (partial >> (r * COPIES + s) & 1) copy_points(copied_run(slot, r, s), row, x + s * COPY_LANES * RUN, nx);
+            if (partial >> (r * COPIES + s) & 1) copy_points(copied_run(slot, r, s), row, x + s * RUN_STEP, nx);
     }
+}
+
+// WORDS: a lane's part of a row consists of ROW_PARTS parts of 32 bits: two halves or one float.
+constexpr int ROW_PARTS = POINTS * sizeof(STORE) / 4;
+__device__ __forceinline__ unsigned pack(const REAL (&row)[POINTS], int part) {
+    return sizeof(STORE) == 2 ? floats_to_half2(row[2 * part % POINTS], row[(2 * part + 1) % POINTS])
+                              : __float_as_uint(row[part]);
+}
+__device__ __forceinline__ void unpack(unsigned bits, REAL (&row)[POINTS], int part) {
+    if (sizeof(STORE) == 2)
+        row[2 * part % POINTS] = half2_low(bits), row[(2 * part + 1) % POINTS] = half2_high(bits);
+    else
+        row[part] = __uint_as_float(bits);
+}
+// Point v of a row that is packed in `parts`.
+__device__ __forceinline__ STORE packed_point(const unsigned *parts, int v) {
+    union {
+        unsigned bits;
+        STORE first;
+    } at = {sizeof(STORE) == 2 ? parts[v / 2] >> 16 * (v % 2) : parts[v]};
+    return at.first;
+}
+// The 32 bits that begin, by the place of their row, at `first` or one element later. Bit PLACE_BIT
+// of `places` is the place.
+__device__ __forceinline__ unsigned later(unsigned first, unsigned second, unsigned places) {
+    return sizeof(STORE) == 2 ? __funnelshift_r(first, second, places) : places >> PLACE_BIT & 1 ? second : first;
+}
+// The 32 bits that begin at `second` or one element earlier.
+__device__ __forceinline__ unsigned earlier(unsigned first, unsigned second, unsigned places) {
+    return sizeof(STORE) == 2 ? __funnelshift_l(first, second, places) : places >> PLACE_BIT & 1 ? first : second;
 }
 
 // Reads this lane's points of the plane in the slot. changed: changes_place() of that plane.
 __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
-    static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
     const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
-    // The word after those of a warp's last lane belongs to another warp, which may be writing it.
-    // Only the last point of the tile's row needs it, and no point that is stored needs that point.
-    const int following = threadIdx.x % 32 == 31 ? RUNS - 1 : RUNS;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
             const group *const at = &slot[r][g][threadIdx.x];
             if constexpr (WORDS) {
-                // The words of a row are adjacent, also those of several lanes.
-                unsigned word[RUNS + 1];
+                unsigned part[ROW_PARTS + 1];
 #pragma unroll
-                for (int i = 0; i <= RUNS; i++)
-                    word[i] = reinterpret_cast<const unsigned *>(at)[i < RUNS ? i : following];
+                for (int i = 0; i < ROW_PARTS; i++) part[i] = reinterpret_cast<const unsigned *>(at)[i];
+                // The element after a lane's is the next lane's first. The last lane of a row has none,
+                // but no point that is stored needs that element.
+                part[ROW_PARTS] = __shfl_down_sync(0xffffffffu, part[0], 1);
 #pragma unroll
-                for (int i = 0; i < RUNS; i++) {
-                    const unsigned both = __funnelshift_r(word[i], word[i + 1], places >> 5 * r);
-                    plane[r][2 * i] = half2_low(both), plane[r][2 * i + 1] = half2_high(both);
-                }
+                for (int i = 0; i < ROW_PARTS; i++) unpack(later(part[i], part[i + 1], places >> 5 * r), plane[r], i);
             } else {
                 const group got = *at;
 #pragma unroll
@@ -364,56 +393,77 @@ __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &sl
         }
 }
 
+// store_plane if WORDS.
+__device__ __forceinline__ void store_words(const tile_arguments &a, const tile &t, int z, STORE *to,
+                                            const patch &plane) {
+    const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
+    const unsigned by = t.store_shift ^ changed << PLACE_BIT, next_by = by ^ t.odd_row_shift;
+    STORE *row = to;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++, row += a.out_y) {
+        hide_from_optimizer(row);  // all words of a row have constant offsets from one address
+        // The element before a lane's is the preceding lane's last. The first lane of a row has none,
+        // and does not store that element.
+        unsigned part[ROW_PARTS + 1];
+#pragma unroll
+        for (int i = 0; i < ROW_PARTS; i++) part[i + 1] = pack(plane[r], i);
+        part[0] = __shfl_up_sync(0xffffffffu, part[ROW_PARTS], 1);
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+            constexpr int PARTS = ROW_PARTS / RUNS;
+            unsigned word[PARTS];
+#pragma unroll
+            for (int i = 0; i < PARTS; i++)
+                word[i] = earlier(part[s * PARTS + i], part[s * PARTS + i + 1], r % 2 ? next_by : by);
+            store_run_if(stored, 1u << (r * RUNS + s), reinterpret_cast<unsigned *>(word_of(row) + s * RUN), word);
+        }
+        constexpr bool SAME = FIRST_POINT == LAST_POINT;
+        store_if(stored, 1u << (FIRST_ALONE + r) | (SAME ? 1u << (LAST_ALONE + r) : 0), row + FIRST_POINT,
+                 packed_point(part + 1, FIRST_POINT));
+        if (!SAME)
+            store_if(stored, 1u << (LAST_ALONE + r), row + LAST_POINT, packed_point(part + 1, LAST_POINT));
+    }
+    if (!(stored >> END_ALONE)) return;
+    const int end = static_cast<int>(a.nx) - 1 - t.x;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++)
+            store_if(v == end ? stored : 0, 1u << (END_ALONE + r), to + r * a.out_y + v, narrow<STORE>(plane[r][v]));
+}
+
 // Stores plane z of the last level; `to` is this lane's first run.
 __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, int z, STORE *to, slot_type &slot,
                                             const patch &plane) {
-    union {
-        group points;
-        unsigned words[sizeof(group) / sizeof(unsigned)];
-    } own[ROWS][GROUPS];
+    if constexpr (WORDS) {
+        store_words(a, t, z, to, plane);
+        return;
+    }
+    group own[ROWS][GROUPS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
-            if constexpr (WORDS)
 #pragma unroll
-                for (int i = 0; i < RUNS; i++)
-                    own[r][g].words[i] = floats_to_half2(plane[r][2 * i], plane[r][2 * i + 1]);
-            else
-#pragma unroll
-                for (int e = 0; e < GROUP; e++)
-                    own[r][g].points.at[e / RUN].at[e % RUN] = narrow<STORE>(plane[r][g * GROUP + e]);
-            if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g].points;
+            for (int e = 0; e < GROUP; e++)
+                own[r][g].at[e / RUN].at[e % RUN] = narrow<STORE>(plane[r][g * GROUP + e]);
+            if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
         }
     if (TRANSPOSED) __syncwarp();
-    const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
-    const unsigned by = t.store_shift ^ changed << PLACE_BIT, next_by = by ^ t.odd_row_shift;
-    // The first lane of a warp does not read the preceding word, which belongs to another warp: the
-    // point that this word supplies is not stored.
-    const int preceding = threadIdx.x % 32 ? -1 : 0;
     STORE *row = to;
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++, row += a.out_y) {
         hide_from_optimizer(row);  // all runs of a row have constant offsets from one address
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
-            const run &shared_run = copied_run(slot, r, s);
             union {
                 run whole;
                 unsigned words[sizeof(run) / sizeof(unsigned)];
-            } leaving = {RUNS > 1 ? shared_run : own[r % ROWS][0].points.at[0]};
-            if (WORDS) {
-                const unsigned before =
-                    reinterpret_cast<const unsigned *>(&shared_run)[s == 0 && r < ROWS ? preceding : -1];
-                leaving.words[0] = __funnelshift_l(before, leaving.words[0], r % 2 ? next_by : by);
-            }
-            store_run_if(stored, 1u << (r * COPIES + s),
-                         reinterpret_cast<unsigned *>(word_of(row) + s * COPY_LANES * RUN), leaving.words);
+            } leaving = {TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].at[0]};
+            store_run_if(t.stored[0], 1u << (r * COPIES + s), reinterpret_cast<unsigned *>(row + s * RUN_STEP),
+                         leaving.words);
         }
     }
-    if constexpr (WORDS)
-        store_if(t.stores_single >> changed, 1, to + t.single,
-                 reinterpret_cast<const STORE *>(&slot)[t.single_in_slot]);
     const unsigned partial = t.partial_stored[0];
     if (!PARTIAL || !partial) return;
 #pragma unroll
@@ -421,8 +471,8 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             if (!(partial >> (r * COPIES + s) & 1)) continue;
-            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].points.at[0];
-            STORE *const first = to + r * a.out_y + s * COPY_LANES * RUN;
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].at[0];
+            STORE *const first = to + r * a.out_y + s * RUN_STEP;
 #pragma unroll
             for (int e = 0; e < RUN - 1; e++)
                 if (e < static_cast<int>(a.nx) % VECTOR) first[e] = leaving.at[e];

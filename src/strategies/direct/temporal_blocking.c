@@ -13,9 +13,10 @@
 #define GAP_BYTES 128          /* padding of a row in shared memory: GAP in direct/time_tile.cuh */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
-/* Value of WORDS in direct/time_tile.cuh: rows of f16 begin at any element. */
+/* Value of WORDS in direct/time_tile.cuh: rows of f16, and in 3D of f32, begin at any element. */
 static int paired(const stn_task *task, const direct_shape *shape) {
-    return shape->kernel == DIRECT_TIME_TILE && shape->vector * (int)stn_dtype_size(task->dtype) < 4;
+    return shape->kernel == DIRECT_TIME_TILE && shape->vector == 1 &&
+           stn_dtype_size(task->dtype) <= (task->rank == 3 ? 4 : 2);
 }
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
@@ -354,7 +355,7 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool transposes = shape->points > shape->vector, refresh = refreshes(task, shape);
+    bool transposes = shape->points > shape->vector && !paired(task, shape), refresh = refreshes(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
     const size_t gap = (size_t)shape->points * size > 16 ? GAP_BYTES : 0;
     const size_t plane_bytes = width * height * size + gap * (size_t)shape->rows;
@@ -392,7 +393,7 @@ static bool fits(const stn_task *task, const stn_machine *machine, const direct_
     if (shape->blocks < 1 || shape->blocks > MAX_RESIDENT_BLOCKS ||
         shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] > machine->threads)
         return false;
-    /* In rows of f16 that begin at any element a lane has one to four words. */
+    /* In rows that begin at any element a lane has one to four words. */
     if (paired(task, shape) && (shape->points < 2 || shape->points > 8)) return false;
     /* The words of such rows wrap once. */
     const int y = direct_axis(task, shape, 1);
