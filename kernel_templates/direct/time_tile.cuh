@@ -420,8 +420,7 @@ __device__ __forceinline__ void store_words(const tile_arguments &a, const tile 
         constexpr bool SAME = FIRST_POINT == LAST_POINT;
         store_if(stored, 1u << (FIRST_ALONE + r) | (SAME ? 1u << (LAST_ALONE + r) : 0), row + FIRST_POINT,
                  packed_point(part + 1, FIRST_POINT));
-        if (!SAME)
-            store_if(stored, 1u << (LAST_ALONE + r), row + LAST_POINT, packed_point(part + 1, LAST_POINT));
+        if (!SAME) store_if(stored, 1u << (LAST_ALONE + r), row + LAST_POINT, packed_point(part + 1, LAST_POINT));
     }
     if (!(stored >> END_ALONE)) return;
     const int end = static_cast<int>(a.nx) - 1 - t.x;
@@ -445,8 +444,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
 #pragma unroll
-            for (int e = 0; e < GROUP; e++)
-                own[r][g].at[e / RUN].at[e % RUN] = narrow<STORE>(plane[r][g * GROUP + e]);
+            for (int e = 0; e < GROUP; e++) own[r][g].at[e / RUN].at[e % RUN] = narrow<STORE>(plane[r][g * GROUP + e]);
             if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
         }
     if (TRANSPOSED) __syncwarp();
