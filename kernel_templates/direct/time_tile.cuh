@@ -112,9 +112,9 @@ constexpr int PLACE_BIT = 4;
 constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
 static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
 // WORDS: the first and the last stored point of a row may share their words with points that are
-// not stored; they are then stored by themselves. In all tiles but the last along x they are these
-// points of their lanes. Bits of tile::stored: FIRST_ALONE + r, LAST_ALONE + r, if this lane's point
-// of row r is such a first or last point; END_ALONE + r, if it is the last one of the grid.
+// not stored; they are then stored by themselves. In all tiles but the last along x they are points
+// FIRST_POINT and LAST_POINT of their lanes. Bits of tile::stored: FIRST_ALONE + r, LAST_ALONE + r,
+// if this lane has such a first or last point of row r; END_ALONE + r, if it is the grid's last one.
 constexpr int FIRST_POINT = MARGIN_X % POINTS, LAST_POINT = (MARGIN_X + OWN_X - 1) % POINTS;
 constexpr int FIRST_ALONE = 16, LAST_ALONE = 21, END_ALONE = 26;
 static_assert(!WORDS || ROWS * RUNS <= FIRST_ALONE, "bits of tile::stored");
@@ -216,8 +216,8 @@ __device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, in
     }
 }
 
-// The s-th run of row r that this lane copies, in shared memory; if TRANSPOSED, run s * COPY_LANES +
-// lane of the row.
+// The s-th run of row r that this lane copies, in shared memory. If TRANSPOSED, it is run
+// s * COPY_LANES + lane of the row.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     constexpr int EACH = GROUP / RUN;
     if (!TRANSPOSED) return slot[r][s / EACH][threadIdx.x].at[s % EACH];
@@ -380,8 +380,8 @@ __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &sl
                 unsigned part[ROW_PARTS + 1];
 #pragma unroll
                 for (int i = 0; i < ROW_PARTS; i++) part[i] = reinterpret_cast<const unsigned *>(at)[i];
-                // The element after a lane's is the next lane's first. The last lane of a row has none,
-                // but no point that is stored needs that element.
+                // The element after a lane's is the next lane's first. The last lane of a row has
+                // none, but no point that is stored needs that element.
                 part[ROW_PARTS] = __shfl_down_sync(0xffffffffu, part[0], 1);
 #pragma unroll
                 for (int i = 0; i < ROW_PARTS; i++) unpack(later(part[i], part[i + 1], places >> 5 * r), plane[r], i);
@@ -402,8 +402,8 @@ __device__ __forceinline__ void store_words(const tile_arguments &a, const tile 
 #pragma unroll
     for (int r = 0; r < ROWS; r++, row += a.out_y) {
         hide_from_optimizer(row);  // all words of a row have constant offsets from one address
-        // The element before a lane's is the preceding lane's last. The first lane of a row has none,
-        // and does not store that element.
+        // The element before a lane's is the preceding lane's last. The first lane of a row has
+        // none, and does not store that element.
         unsigned part[ROW_PARTS + 1];
 #pragma unroll
         for (int i = 0; i < ROW_PARTS; i++) part[i + 1] = pack(plane[r], i);
