@@ -83,8 +83,9 @@ typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 // If the points of a lane are several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and
 // each lane later reads its own points from shared memory. If each lane copied its own runs, one
 // access of a warp would touch more sectors. COPY_LANES lanes of a warp copy one of its rows
-// together, each COPIES runs, which are RUN_STEP elements apart. In WORDS each lane copies its own
-// runs: that takes fewer instructions, and they, not sectors, limit such rows.
+// together, each COPIES runs, which are RUN_STEP elements apart. In WORDS, and in 3D if a lane has
+// two runs, each lane copies its own runs: that takes fewer instructions, which limit such tiles
+// more than sectors do.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -93,7 +94,7 @@ struct alignas(PIECE * sizeof(REAL)) piece {
 struct alignas(RUN * sizeof(STORE)) run {
     STORE at[RUN];
 };
-constexpr bool TRANSPOSED = RUNS > 1 && !WORDS;
+constexpr bool TRANSPOSED = RUNS > (Y_REACH ? 2 : 1) && !WORDS;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
@@ -448,6 +449,10 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
             if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
         }
     if (TRANSPOSED) __syncwarp();
+    const auto leaving_run = [&](int r, int s) {
+        constexpr int EACH = GROUP / RUN;
+        return TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][s / EACH % GROUPS].at[s % EACH];
+    };
     STORE *row = to;
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++, row += a.out_y) {
@@ -457,7 +462,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
             union {
                 run whole;
                 unsigned words[sizeof(run) / sizeof(unsigned)];
-            } leaving = {TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].at[0]};
+            } leaving = {leaving_run(r, s)};
             store_run_if(t.stored[0], 1u << (r * COPIES + s), reinterpret_cast<unsigned *>(row + s * RUN_STEP),
                          leaving.words);
         }
@@ -469,7 +474,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < COPIES; s++) {
             if (!(partial >> (r * COPIES + s) & 1)) continue;
-            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].at[0];
+            const run leaving = leaving_run(r, s);
             STORE *const first = to + r * a.out_y + s * RUN_STEP;
 #pragma unroll
             for (int e = 0; e < RUN - 1; e++)
