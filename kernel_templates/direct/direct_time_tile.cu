@@ -215,6 +215,9 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
     t.run_x = first_x + threadIdx.x % COPY_LANES * (TRANSPOSED ? RUN : POINTS);
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
+    if constexpr (OTHER_ROWS)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) t.source_row[r] = (wrapped_once(t.run_y + r, ny) - t.run_y) * a.in_y;
     if constexpr (WRAPPED && !WORDS)
         if (!t.inside) {
 #pragma unroll

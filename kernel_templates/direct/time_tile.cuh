@@ -136,7 +136,7 @@ struct shared_type {
 };
 
 constexpr bool WRAPS_X = X_SIDE_LOW == WRAP, WRAPS_Y = Y_REACH && Y_SIDE_LOW == WRAP;
-constexpr bool WRAPPED = WRAPS_X || WRAPS_Y;
+constexpr bool WRAPPED = WRAPS_X || WRAPS_Y, OTHER_ROWS = WORDS && WRAPS_Y;
 // WORDS: where rows wrap, a word past a side has two points that are seldom one word of the row's
 // other end. A side has FAR_WORDS such words; a lane loads their points, FAR words for all rows of
 // its warp, and stores them in shared memory an iteration later.
@@ -161,6 +161,8 @@ struct tile {
     // copies, and the columns at which its runs in a row begin. Past a side that wraps, those of
     // the other end.
     int source_y[WRAPPED && !WORDS ? COPY_ROWS : 1], source_x[WRAPPED && !WORDS ? COPIES : 1];
+    // OTHER_ROWS: the distances of the rows that this lane copies from its first row, in elements.
+    long long source_row[OTHER_ROWS ? ROWS : 1];
     // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
     // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
     // (partial_stored). WORDS: [1] is for planes whose rows begin in the other half of a word than
@@ -312,20 +314,16 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
             copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(row) + s * RUN_STEP);
         }
     };
-    // Rows past a side that wraps are those of the other end.
-    constexpr bool OTHER_ROWS = WORDS && WRAPS_Y;
-    if (OTHER_ROWS && !t.inside) {
-        int y = wrapped_once(t.run_y, ny);
-        const STORE *row = plane + y * a.in_y + t.run_x;
 #pragma unroll
-        for (int r = 0; r < COPY_ROWS; r++) {
+    for (int r = 0; r < COPY_ROWS; r++) {
+        if (OTHER_ROWS) {
+            const STORE *row = from + t.source_row[OTHER_ROWS ? r : 0];
             copy_row(r, row);
-            row += a.in_y;
-            if (++y == ny) row -= ny * a.in_y, y = 0;
+        } else {
+            copy_row(r, from);
+            from += a.in_y;
         }
-    } else
-#pragma unroll
-        for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) copy_row(r, from);
+    }
     if (!(PARTIAL || WORDS) || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll 1
@@ -426,10 +424,11 @@ __device__ __forceinline__ void store_words(const tile_arguments &a, const tile 
     if (!(stored >> END_ALONE)) return;
     const int end = static_cast<int>(a.nx) - 1 - t.x;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int v = 0; v < POINTS; v++)
+        if (v == end)
 #pragma unroll
-        for (int v = 0; v < POINTS; v++)
-            store_if(v == end ? stored : 0, 1u << (END_ALONE + r), to + r * a.out_y + v, narrow<STORE>(plane[r][v]));
+            for (int r = 0; r < ROWS; r++)
+                store_if(stored, 1u << (END_ALONE + r), to + r * a.out_y + v, narrow<STORE>(plane[r][v]));
 }
 
 // Stores plane z of the last level; `to` is this lane's first run.
