@@ -313,12 +313,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         fetch_plane(a, t, z + p, from, shared.slot[p], far);
         copy_async_commit();
     }
-#pragma unroll 1
-    for (; z < last; z++, from += a.in_z, to += a.out_z) {
+    held_plane held;
+    const auto await_plane = [] {
         copy_async_wait<PREFETCH - 1>();
-        if (TRANSPOSED || FAR)
+        if (TRANSPOSED || WORDS)
             // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
+    };
+    if (READS_EARLY) await_plane(), read_slot(shared.slot[0], held);
+#pragma unroll 1
+    for (; z < last; z++, from += a.in_z, to += a.out_z) {
+        if (!READS_EARLY) await_plane();
         const int ready = slot;
         if (FAR && !t.inside) store_far(far, shared.slot[slot < 2 ? slot + PREFETCH - 1 : slot - 2]);
         if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, from, shared.slot[slot ? slot - 1 : PREFETCH], far);
@@ -328,7 +333,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         patch plane;
         const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < nz);
         const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
-        receive_plane(t, shared.slot[ready], changes_place(source_z, t.in_odd), plane);
+        if (!READS_EARLY) read_slot(shared.slot[ready], held);
+        widen_plane(t, held, changes_place(source_z, t.in_odd), plane);
         if (WORDS && ++source_z == nz && Z_SIDE_LOW == WRAP) source_z = 0;
         if (inside_z && inside_xy)
             advance<false, false>(a, t, shared, parity, z, plane, sums);
@@ -336,6 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             advance<true, false>(a, t, shared, parity, z, plane, sums);
         else
             advance<true, true>(a, t, shared, parity, z, plane, sums);
+        if (READS_EARLY) await_plane(), read_slot(shared.slot[slot], held);
         if (z - FUSED * Z_REACH >= z0)
             store_plane(a, t, z - FUSED * Z_REACH, to, shared.slot[SLOTS + TRANSPOSED - 1], plane);
         parity ^= 1;

@@ -12,13 +12,12 @@ constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
 constexpr int THREADS = LANES_X * STACK;
 constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
 constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
-// WORDS: rows of f16, and in 3D those of f32, may begin at any element, but are copied by words of
-// two. Where the tile's first point in a row is the second element of its word (the row's place is
-// 1), the words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not
-// read:
+// Rows of f16 may begin at any element, but the shortest access of a copy is a word of two. Where
+// the tile's first point in a row is the second element of its word (the row's place is 1), the
+// words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not read:
 //
 //     place 0    | 0 1 | 2 3 | ..        place 1    |-1 0 | 1 2 | ..
-constexpr bool WORDS = VECTOR == 1 && sizeof(STORE) <= (Y_REACH ? 4 : 2);
+constexpr bool WORDS = VECTOR * sizeof(STORE) < 4;
 // Points that a tile stores.
 constexpr int OWN_X = WIDTH - WORDS - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
@@ -95,6 +94,9 @@ struct alignas(RUN * sizeof(STORE)) run {
     STORE at[RUN];
 };
 constexpr bool TRANSPOSED = RUNS > (Y_REACH ? 2 : 1) && !WORDS;
+// Rows that are not copied by the widest accesses: a lane reads its part of the next plane from
+// shared memory before it stores this one, so that it does not wait for it.
+constexpr bool READS_EARLY = Y_REACH && RUNS > 1;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
@@ -108,7 +110,7 @@ constexpr int RUN_STEP = TRANSPOSED ? COPY_LANES * RUN : RUN;
 static_assert(!TRANSPOSED || COPY_LANES % RUNS == 0,
               "all runs that a lane copies have the same index among a lane's runs");
 // WORDS: bit PLACE_BIT + 5 r of a lane's `places` is the place of row r. So places >> 5 r, modulo
-// 32, is the shift of that row's words in f16: 0 or 16 bits.
+// 32, is the shift of that row's words: 0 or 16 bits.
 constexpr int PLACE_BIT = 4;
 constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
 static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
@@ -199,7 +201,7 @@ __device__ __forceinline__ unsigned place_of(const STORE *at) {
 }
 template <class T>
 __device__ __forceinline__ T *word_of(T *at) {
-    return WORDS ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~(sizeof(run) - 1ull)) : at;
+    return WORDS ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~3ull) : at;
 }
 // 1 if rows of plane z have the other place than in plane 0. `odd`: 1 if planes are an odd number
 // of elements apart.
@@ -243,7 +245,8 @@ __device__ __forceinline__ void fetch_wrapped_plane(const tile_arguments &a, con
             const int x = t.source_x[WRAPPED && !WORDS ? s : 0];
             const bool whole = x >= 0 && x + RUN <= nx;
             if (!PARTIAL)
-                copy_async_if<sizeof(run)>(lies_in(y, ny) && whole, 1, &to, row + x);
+                // All indices along an axis that wraps lie in the grid.
+                copy_async_if<sizeof(run)>((WRAPS_Y || lies_in(y, ny)) && (WRAPS_X || whole), 1, &to, row + x);
             else if (lies_in(y, ny)) {
                 if (whole && reinterpret_cast<unsigned long long>(row + x) % sizeof(run) == 0)
                     copy_async_if<sizeof(run)>(1, 1, &to, row + x);
@@ -337,55 +340,44 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     }
 }
 
-// WORDS: a lane's part of a row consists of ROW_PARTS parts of 32 bits: two halves or one float.
-constexpr int ROW_PARTS = POINTS * sizeof(STORE) / 4;
-__device__ __forceinline__ unsigned pack(const REAL (&row)[POINTS], int part) {
-    return sizeof(STORE) == 2 ? floats_to_half2(row[2 * part % POINTS], row[(2 * part + 1) % POINTS])
-                              : __float_as_uint(row[part]);
-}
-__device__ __forceinline__ void unpack(unsigned bits, REAL (&row)[POINTS], int part) {
-    if (sizeof(STORE) == 2)
-        row[2 * part % POINTS] = half2_low(bits), row[(2 * part + 1) % POINTS] = half2_high(bits);
-    else
-        row[part] = __uint_as_float(bits);
-}
-// Point v of a row that is packed in `parts`.
-__device__ __forceinline__ STORE packed_point(const unsigned *parts, int v) {
-    union {
-        unsigned bits;
-        STORE first;
-    } at = {sizeof(STORE) == 2 ? parts[v / 2] >> 16 * (v % 2) : parts[v]};
-    return at.first;
-}
-// The 32 bits that begin, by the place of their row, at `first` or one element later. Bit PLACE_BIT
-// of `places` is the place.
-__device__ __forceinline__ unsigned later(unsigned first, unsigned second, unsigned places) {
-    return sizeof(STORE) == 2 ? __funnelshift_r(first, second, places) : places >> PLACE_BIT & 1 ? second : first;
-}
-// The 32 bits that begin at `second` or one element earlier.
-__device__ __forceinline__ unsigned earlier(unsigned first, unsigned second, unsigned places) {
-    return sizeof(STORE) == 2 ? __funnelshift_l(first, second, places) : places >> PLACE_BIT & 1 ? first : second;
+// What a lane reads of a plane in its slot: its own points, and if WORDS, the word that follows
+// those of each row.
+struct held_plane {
+    group own[ROWS][GROUPS];
+    unsigned next[WORDS ? ROWS : 1];
+};
+__device__ __forceinline__ void read_slot(const slot_type &slot, held_plane &held) {
+    // The word after those of a warp's last lane belongs to another warp, which may be writing it.
+    // Only the last point of the tile's row needs it, and no point that is stored needs that point.
+    const int following = threadIdx.x % 32 == 31 ? 0 : RUNS;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+        for (int g = 0; g < GROUPS; g++) held.own[r][g] = slot[r][g][threadIdx.x];
+        if (WORDS) held.next[WORDS ? r : 0] = reinterpret_cast<const unsigned *>(&slot[r][0][threadIdx.x])[following];
+    }
 }
 
-// Reads this lane's points of the plane in the slot. changed: changes_place() of that plane.
-__device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
+// The points of a plane. changed: changes_place() of that plane.
+__device__ __forceinline__ void widen_plane(const tile &t, const held_plane &held, unsigned changed, patch &plane) {
     const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
-            const group *const at = &slot[r][g][threadIdx.x];
             if constexpr (WORDS) {
-                unsigned part[ROW_PARTS + 1];
+                union {
+                    group points;
+                    unsigned words[RUNS];
+                } row = {held.own[r][g]};
 #pragma unroll
-                for (int i = 0; i < ROW_PARTS; i++) part[i] = reinterpret_cast<const unsigned *>(at)[i];
-                // The element after a lane's is the next lane's first. The last lane of a row has
-                // none, but no point that is stored needs that element.
-                part[ROW_PARTS] = __shfl_down_sync(0xffffffffu, part[0], 1);
-#pragma unroll
-                for (int i = 0; i < ROW_PARTS; i++) unpack(later(part[i], part[i + 1], places >> 5 * r), plane[r], i);
+                for (int i = 0; i < RUNS; i++) {
+                    const unsigned after = i + 1 < RUNS ? row.words[(i + 1) % RUNS] : held.next[r];
+                    const unsigned both = __funnelshift_r(row.words[i], after, places >> 5 * r);
+                    plane[r][2 * i] = half2_low(both), plane[r][2 * i + 1] = half2_high(both);
+                }
             } else {
-                const group got = *at;
+                const group got = held.own[r][g];
 #pragma unroll
                 for (int e = 0; e < GROUP; e++) plane[r][g * GROUP + e] = widen(got.at[e / RUN].at[e % RUN]);
             }
@@ -403,23 +395,21 @@ __device__ __forceinline__ void store_words(const tile_arguments &a, const tile 
         hide_from_optimizer(row);  // all words of a row have constant offsets from one address
         // The element before a lane's is the preceding lane's last. The first lane of a row has
         // none, and does not store that element.
-        unsigned part[ROW_PARTS + 1];
+        unsigned word[RUNS + 1];
 #pragma unroll
-        for (int i = 0; i < ROW_PARTS; i++) part[i + 1] = pack(plane[r], i);
-        part[0] = __shfl_up_sync(0xffffffffu, part[ROW_PARTS], 1);
+        for (int i = 0; i < RUNS; i++)
+            word[i + 1] = floats_to_half2(plane[r][RUN * i], plane[r][(RUN * i + 1) % POINTS]);
+        word[0] = __shfl_up_sync(0xffffffffu, word[RUNS], 1);
 #pragma unroll
-        for (int s = 0; s < RUNS; s++) {
-            constexpr int PARTS = ROW_PARTS / RUNS;
-            unsigned word[PARTS];
-#pragma unroll
-            for (int i = 0; i < PARTS; i++)
-                word[i] = earlier(part[s * PARTS + i], part[s * PARTS + i + 1], r % 2 ? next_by : by);
-            store_run_if(stored, 1u << (r * RUNS + s), reinterpret_cast<unsigned *>(word_of(row) + s * RUN), word);
+        for (int i = 0; i < RUNS; i++) {
+            const unsigned shifted[1] = {__funnelshift_l(word[i], word[i + 1], r % 2 ? next_by : by)};
+            store_run_if(stored, 1u << (r * RUNS + i), reinterpret_cast<unsigned *>(word_of(row) + i * RUN), shifted);
         }
+        const auto packed = [&](int v) { return static_cast<STORE>(word[1 + v / 2] >> 16 * (v % 2)); };
         constexpr bool SAME = FIRST_POINT == LAST_POINT;
         store_if(stored, 1u << (FIRST_ALONE + r) | (SAME ? 1u << (LAST_ALONE + r) : 0), row + FIRST_POINT,
-                 packed_point(part + 1, FIRST_POINT));
-        if (!SAME) store_if(stored, 1u << (LAST_ALONE + r), row + LAST_POINT, packed_point(part + 1, LAST_POINT));
+                 packed(FIRST_POINT));
+        if (!SAME) store_if(stored, 1u << (LAST_ALONE + r), row + LAST_POINT, packed(LAST_POINT));
     }
     if (!(stored >> END_ALONE)) return;
     const int end = static_cast<int>(a.nx) - 1 - t.x;

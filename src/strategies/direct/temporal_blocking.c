@@ -13,10 +13,9 @@
 #define GAP_BYTES 128          /* padding of a row in shared memory: GAP in direct/time_tile.cuh */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
-/* Value of WORDS in direct/time_tile.cuh: rows of f16, and in 3D of f32, begin at any element. */
+/* Value of WORDS in direct/time_tile.cuh: rows of f16 begin at any element. */
 static int paired(const stn_task *task, const direct_shape *shape) {
-    return shape->kernel == DIRECT_TIME_TILE && shape->vector == 1 &&
-           stn_dtype_size(task->dtype) <= (task->rank == 3 ? 4 : 2);
+    return shape->kernel == DIRECT_TIME_TILE && shape->vector * (int)stn_dtype_size(task->dtype) < 4;
 }
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
@@ -394,7 +393,7 @@ static bool fits(const stn_task *task, const stn_machine *machine, const direct_
     if (shape->blocks < 1 || shape->blocks > MAX_RESIDENT_BLOCKS ||
         shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] > machine->threads)
         return false;
-    /* In rows that begin at any element a lane has one to four words. */
+    /* In rows of f16 that begin at any element a lane has one to four words. */
     if (paired(task, shape) && (shape->points < 2 || shape->points > 8)) return false;
     /* The words of such rows wrap once. */
     const int y = direct_axis(task, shape, 1);
