@@ -82,9 +82,10 @@ typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 // If the points of a lane are several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and
 // each lane later reads its own points from shared memory. If each lane copied its own runs, one
 // access of a warp would touch more sectors. COPY_LANES lanes of a warp copy one of its rows
-// together, each COPIES runs, which are RUN_STEP elements apart. In WORDS, and in 3D if a lane has
-// two runs, each lane copies its own runs: that takes fewer instructions, which limit such tiles
-// more than sectors do.
+// together, each COPIES runs, which are RUN_STEP elements apart.
+//
+// In WORDS, and for two runs of 4 bytes in 3D, each lane copies its own runs: that takes fewer
+// instructions, which limit such tiles more than sectors do (with runs of 8 bytes it is slower).
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -93,10 +94,11 @@ struct alignas(PIECE * sizeof(REAL)) piece {
 struct alignas(RUN * sizeof(STORE)) run {
     STORE at[RUN];
 };
-constexpr bool TRANSPOSED = RUNS > (Y_REACH ? 2 : 1) && !WORDS;
-// Rows that are not copied by the widest accesses: a lane reads its part of the next plane from
-// shared memory before it stores this one, so that it does not wait for it.
-constexpr bool READS_EARLY = Y_REACH && RUNS > 1;
+constexpr bool NARROW = Y_REACH && RUNS > 1 && sizeof(run) <= 4;
+constexpr bool TRANSPOSED = RUNS > (NARROW ? 2 : 1) && !WORDS;
+// A lane reads its part of the next plane from shared memory before it stores this one, so that it
+// does not wait for it.
+constexpr bool READS_EARLY = NARROW;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
@@ -117,7 +119,8 @@ static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in o
 // WORDS: the first and the last stored point of a row may share their words with points that are
 // not stored; they are then stored by themselves. In all tiles but the last along x they are points
 // FIRST_POINT and LAST_POINT of their lanes. Bits of tile::stored: FIRST_ALONE + r, LAST_ALONE + r,
-// if this lane has such a first or last point of row r; END_ALONE + r, if it is the grid's last one.
+// if this lane has such a first or last point of row r; END_ALONE + r, if it is the grid's last
+// one.
 constexpr int FIRST_POINT = MARGIN_X % POINTS, LAST_POINT = (MARGIN_X + OWN_X - 1) % POINTS;
 constexpr int FIRST_ALONE = 16, LAST_ALONE = 21, END_ALONE = 26;
 static_assert(!WORDS || ROWS * RUNS <= FIRST_ALONE, "bits of tile::stored");

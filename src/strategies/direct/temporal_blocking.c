@@ -357,8 +357,9 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool transposes = shape->points > (task->rank == 3 ? 2 : 1) * shape->vector && !paired(task, shape),
-         refresh = refreshes(task, shape);
+    const bool narrow = task->rank == 3 && (size_t)shape->vector * size <= 4;
+    bool transposes = shape->points > (narrow ? 2 : 1) * shape->vector && !paired(task, shape);
+    const bool refresh = refreshes(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
     const size_t gap = (size_t)shape->points * size > 16 ? GAP_BYTES : 0;
     const size_t plane_bytes = width * height * size + gap * (size_t)shape->rows;
