@@ -298,6 +298,40 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
     }
 }
 
+/* ---- rows, for cosine and sine transforms */
+
+INLINE void copy_rows_of(stn_fft_number *to, int64_t to_step, const stn_fft_number *from, int64_t from_step,
+                         stn_fft_number factor, int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) to[k * to_step + l] = factor * from[k * from_step + l];
+}
+
+INLINE void join_rows_of(stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                         const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                         int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
+        const number v = {factor * a[k * a_step + l], b ? b_factor * b[k * b_step + l] : 0};
+        const number t = mul(v, table[2 * k], table[2 * k + 1]);
+        z.re[k * z_step + l] = t.re, z.im[k * z_step + l] = t.im;
+    }
+}
+
+INLINE void split_rows_of(stn_planes z, int64_t z_step, stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                          stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                          int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
+        const number v = {z.re[k * z_step + l], z.im[k * z_step + l]};
+        const number t = mul(v, table[2 * k], table[2 * k + 1]);
+        a[k * a_step + l] = factor * t.re;
+        if (b) b[k * b_step + l] = b_factor * t.im;
+    }
+}
+
+INLINE void combine_rows_of(stn_fft_number *to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,
+                            stn_fft_number im_factor, int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) to[k * to_step + l] =
+        factor * z.re[k * z_step + l] + im_factor * z.im[k * z_step + l];
+}
+
 /* ---- instruction sets */
 
 #define BY_LANES(kernel, ...)                                                                                          \
@@ -305,6 +339,8 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
         kernel(__VA_ARGS__, STN_FFT_LANES);                                                                            \
     else if (lanes == STN_FFT_LANES / 2)                                                                               \
         kernel(__VA_ARGS__, STN_FFT_LANES / 2);                                                                        \
+    else if (lanes == 1)                                                                                               \
+        kernel(__VA_ARGS__, 1);                                                                                        \
     else                                                                                                               \
         kernel(__VA_ARGS__, lanes);
 #define TO_HALF(z, h, twiddles, lanes)                                                                                 \
@@ -359,7 +395,29 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
         isa, attribute, store_reals, REALS,                                                                            \
         (stn_fft_number * to, stn_planes from, int64_t points, int64_t stride, int64_t lanes, stn_fft_number factor),  \
         to, from, points, stride, factor)                                                                              \
+    KERNEL(isa, attribute, copy_rows, copy_rows_of,                                                                    \
+           (stn_fft_number * to, int64_t to_step, const stn_fft_number *from, int64_t from_step,                       \
+            stn_fft_number factor, int64_t count, int64_t lanes),                                                      \
+           to, to_step, from, from_step, factor, count)                                                                \
+    KERNEL(isa, attribute, join_rows, join_rows_of,                                                                    \
+           (stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,              \
+            const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,             \
+            int64_t count, int64_t lanes),                                                                             \
+           z, z_step, a, a_step, factor, b, b_step, b_factor, table, count)                                            \
+    KERNEL(                                                                                                            \
+        isa, attribute, split_rows, split_rows_of,                                                                     \
+        (stn_planes z, int64_t z_step, stn_fft_number * a, int64_t a_step, stn_fft_number factor, stn_fft_number * b,  \
+         int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table, int64_t count, int64_t lanes),          \
+        z, z_step, a, a_step, factor, b, b_step, b_factor, table, count)                                               \
+    KERNEL(isa, attribute, combine_rows, combine_rows_of,                                                              \
+           (stn_fft_number * to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,                 \
+            stn_fft_number im_factor, int64_t count, int64_t lanes),                                                   \
+           to, to_step, z, z_step, factor, im_factor, count)                                                           \
     static const stn_fft_kernels kernels_##isa = {                                                                     \
+        .copy_rows = copy_rows_##isa,                                                                                  \
+        .join_rows = join_rows_##isa,                                                                                  \
+        .split_rows = split_rows_##isa,                                                                                \
+        .combine_rows = combine_rows_##isa,                                                                            \
         .real_stage = real_stage_##isa,                                                                                \
         .load_reals = load_reals_##isa,                                                                                \
         .store_reals = store_reals_##isa,                                                                              \
