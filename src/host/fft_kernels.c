@@ -311,36 +311,64 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
 
 /* ---- rows, for cosine and sine transforms */
 
+/* Whole vectors of a row, then its other numbers. */
+#define EACH_ROW_VECTOR(l) for (int64_t l = 0; l + V <= lanes; l += V)
+#define EACH_ROW_NUMBER(l) INDEPENDENT for (int64_t l = lanes - lanes % V; l < lanes; l++)
+
 INLINE void copy_rows_of(stn_fft_number *to, int64_t to_step, const stn_fft_number *from, int64_t from_step,
                          stn_fft_number factor, int64_t count, const int64_t lanes) {
-    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) to[k * to_step + l] = factor * from[k * from_step + l];
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        EACH_ROW_VECTOR(l) UNALIGNED(to + k * to_step + l) = factor * UNALIGNED_CONST(from + k * from_step + l);
+        EACH_ROW_NUMBER(l) to[k * to_step + l] = factor * from[k * from_step + l];
+    }
 }
 
 INLINE void join_rows_of(stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,
                          const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
                          int64_t count, const int64_t lanes) {
-    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
-        const number v = {factor * a[k * a_step + l], b ? b_factor * b[k * b_step + l] : 0};
-        const number t = mul(v, table[2 * k], table[2 * k + 1]);
-        z.re[k * z_step + l] = t.re, z.im[k * z_step + l] = t.im;
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        EACH_ROW_VECTOR(l) {
+            const vector re = factor * UNALIGNED_CONST(a + k * a_step + l);
+            const vector im = b ? b_factor * UNALIGNED_CONST(b + k * b_step + l) : (vector){0};
+            UNALIGNED(zr + l) = re * wr - im * wi, UNALIGNED(zi + l) = re * wi + im * wr;
+        }
+        EACH_ROW_NUMBER(l) {
+            const number v = {factor * a[k * a_step + l], b ? b_factor * b[k * b_step + l] : 0}, t = mul(v, wr, wi);
+            z.re[k * z_step + l] = t.re, z.im[k * z_step + l] = t.im;
+        }
     }
 }
 
 INLINE void split_rows_of(stn_planes z, int64_t z_step, stn_fft_number *a, int64_t a_step, stn_fft_number factor,
                           stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
                           int64_t count, const int64_t lanes) {
-    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
-        const number v = {z.re[k * z_step + l], z.im[k * z_step + l]};
-        const number t = mul(v, table[2 * k], table[2 * k + 1]);
-        a[k * a_step + l] = factor * t.re;
-        if (b) b[k * b_step + l] = b_factor * t.im;
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        const stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        EACH_ROW_VECTOR(l) {
+            const vector re = UNALIGNED_CONST(zr + l), im = UNALIGNED_CONST(zi + l);
+            UNALIGNED(a + k * a_step + l) = factor * (re * wr - im * wi);
+            if (b) UNALIGNED(b + k * b_step + l) = b_factor * (re * wi + im * wr);
+        }
+        EACH_ROW_NUMBER(l) {
+            const number t = mul((number){z.re[k * z_step + l], z.im[k * z_step + l]}, wr, wi);
+            a[k * a_step + l] = factor * t.re;
+            if (b) b[k * b_step + l] = b_factor * t.im;
+        }
     }
 }
 
 INLINE void combine_rows_of(stn_fft_number *to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,
                             stn_fft_number im_factor, int64_t count, const int64_t lanes) {
-    INDEPENDENT for (int64_t k = 0; k < count; k++) EACH_LANE(l) to[k * to_step + l] =
-        factor * z.re[k * z_step + l] + im_factor * z.im[k * z_step + l];
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        stn_fft_number *out = to + k * to_step;
+        EACH_ROW_VECTOR(l)
+        UNALIGNED(out + l) = factor * UNALIGNED_CONST(zr + l) + im_factor * UNALIGNED_CONST(zi + l);
+        EACH_ROW_NUMBER(l) out[l] = factor * zr[l] + im_factor * zi[l];
+    }
 }
 
 /* ---- instruction sets */
