@@ -669,22 +669,22 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * Cosine and sine transforms are real to real (REDFT and RODFT of FFTW), along each axis of n
  * points, DCT1 of two or more:
  *
- *     DCT1:  out[k] = in[0] + (-1)^k in[n-1] + 2 sum over 0 < j < n-1 of  in[j] * cos(pi j k / (n-1))
+ *     DCT1:  out[k] = in[0] + (-1)^k in[n-1] + 2 sum over 0 < j < n-1 of  in[j] * cos(pi j k/(n-1))
  *     DST1:  out[k] = 2 sum over j of  in[j] * sin(pi (j+1) (k+1) / (n+1))
  *     DCT2:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) k / (2n))
  *     DST2:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (k+1) / (2n))
  *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / (2n))
  *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / (2n))
- *
  *     DCT4:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) (2k+1) / (4n))
  *     DST4:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (2k+1) / (4n))
  *
+ *
  * These transforms are always forward. The host runs them all. GPUs run types 2 and 3, in f64 and
  * f32. There, extents must have no prime factors but 2, 3, 5 and 7, and a line must fit into a
- * block's shared memory. Adjacent numbers are accessed in pairs. Therefore either `in` and `out` must both have stride 1 along the same axis,
- * and its extent must be even; or both must have batch stride 1, and the batch must be even. All
- * other strides must be even, except along axes of one point and between the grids of a batch of
- * one. */
+ * block's shared memory. Adjacent numbers are accessed in pairs. Therefore either `in` and `out`
+ * must both have stride 1 along the same axis, and its extent must be even; or both must have batch
+ * stride 1, and the batch must be even. All other strides must be even, except along axes of one
+ * point and between the grids of a batch of one. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */

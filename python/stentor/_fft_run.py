@@ -112,7 +112,7 @@ class Transform:
         turns = math.prod(piece.source.shape[axis] for axis in split.loop)
         if math.prod(piece.source.shape) < TURN_POINTS * turns:
             return True
-        layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
+        layouts = [layout for layout, pairs in zip((piece.source, piece.target), pairs_of(piece.kind)) if not pairs]
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
 
     @staticmethod

@@ -37,7 +37,8 @@ struct stn_fft_axes {
     const stn_fft_kernels *kernels;
     int passes, axes[3];    /* number of passes, and the axis of each */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
-    stn_fft_cosine *cosines[3]; /* of cosine and sine transforms instead; axes of equal length share one */
+    /* The same for cosine and sine transforms, which have no `lines`. */
+    stn_fft_cosine *cosines[3];
     int64_t lanes[3];       /* lines of a group, by axis */
     /* exp(-2 pi i k / n[2]), k <= n[2] / 4, for paired real data; or NULL */
     stn_fft_number *half_turns;
@@ -370,11 +371,12 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->chunk = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, CHUNK_POINTS / points));
     const bool cosine = stn_fft_is_real_to_real(fft);
-    const stn_fft line = cosine ? stn_fft_cosine_inner(fft, fft->n[2]) : *fft; /* that may be long */
+    const stn_fft line = cosine ? stn_fft_cosine_inner(fft, fft->n[2]) : *fft;
     const bool whole = fft->batch > 2 && line.n[2] <= (line.kind == STN_C2C ? WHOLE_LINE : 2 * WHOLE_LINE);
     host->whole = whole ? (int)stn_min(threads, fft->batch) : 0;
     const int sharing = whole ? 1 : threads; /* threads that share a line */
-    const bool alone = !cosine || fft->rank == 1; /* also axes of one point have a cosine transform */
+    /* Axes of one point have a cosine transform too. */
+    const bool alone = !cosine || fft->rank == 1;
     if (alone && stn_fft_long_serves(&line))
         status = stn_fft_long_create(&line, sharing, lanes_for, &host->grid, error);
     if (alone && stn_fft_odd_serves(&line)) status = stn_fft_odd_create(&line, sharing, lanes_for, &host->odd, error);

@@ -196,10 +196,10 @@ static void combine(const stn_fft_cosine *c, const stn_fft_kernels *kernels, con
                     bool minus, int64_t lanes) {
     const int64_t z = inner->step;
     for (int64_t o = begin; o < stn_min(begin + 4, end); o++) {
-        const stn_fft_number scale = c->sine && o % 2 ? -ROOT_2 : ROOT_2, turned = minus ? -scale : scale;
+        const stn_fft_number scale = c->sine && o % 2 ? -ROOT_2 : ROOT_2, im_scale = minus ? -scale : scale;
         const stn_planes from = {inner->z.re + (k0 + o * k_step) * z, inner->z.im + (k0 + o * k_step) * z};
         kernels->combine_rows(line + o * step, 4 * step, from, 4 * k_step * z, (o + 1) & 2 ? -scale : scale,
-                              o & 2 ? -turned : turned, stn_div_up(end - o, 4), lanes);
+                              o & 2 ? -im_scale : im_scale, stn_div_up(end - o, 4), lanes);
     }
 }
 

@@ -24,8 +24,9 @@ typedef struct stn_fft_cosine {
     stn_fft_piece piece[5]; /* of the real numbers */
     int pieces;
     stn_fft_number *twiddles;
-    stn_fft_number *half_turns; /* exp(-2 pi i k / length), k <= length / 4, for paired numbers; or NULL */
-    stn_fft_line *line;         /* the inner transform; or NULL */
+    /* exp(-2 pi i k / length), k <= length / 4, if real numbers are transformed in pairs */
+    stn_fft_number *half_turns;
+    stn_fft_line *line; /* the inner transform; or NULL */
 } stn_fft_cosine;
 
 /* The inner transform of a line of n points along an axis of `fft`: kind, direction and extent. */

@@ -117,7 +117,8 @@ DEFINE_TYPE(half, uint16_t)
 
 /* ---- real numbers, by rows of adjacent lines */
 
-#define ROWS_TILE 64 /* rows that are moved before those of the next lines, so that they stay in cache */
+/* Rows that are moved before those of the next lines, so that they stay in cache. */
+#define ROWS_TILE 64
 
 /* The number of lines from l on, below `lines`, that are adjacent to each other. */
 static int64_t adjacent(const addresses *p, int64_t l, int64_t lines) {

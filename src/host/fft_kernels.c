@@ -111,8 +111,8 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 
 /* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n], outputs j and r - j are
  *     x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r)
- * Inputs n begin at x + n * far, outputs j at y + j * width; w has the twiddle factors of outputs 1,
- * 2, ... A butterfly transforms a vector of numbers, since compilers would vectorise the sums. */
+ * Inputs n begin at x + n * far, outputs j at y + j * width; w has twiddle factors from output 1
+ * on. A butterfly transforms a vector of numbers, since compilers would vectorise the sums. */
 #define DEFINE_ODD_BUTTERFLY(name, word, in_memory)                                                                    \
     INLINE void name(stn_planes x, stn_planes y, const stn_fft_number *w, const stn_fft_number *circle, int64_t far,   \
                      int64_t width, int r, const bool real) {                                                          \

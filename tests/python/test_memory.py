@@ -7,6 +7,8 @@ import numpy as np
 
 import stentor
 from stentor import _memo
+from stentor._namespace import NUMPY
+from stentor._trigonometric import Kind, lines
 
 
 def resident():
@@ -99,8 +101,8 @@ class Kept(unittest.TestCase):
         stentor.gaussian_filter(x[0], 3, radius=5000)
         stentor.correlate(x, np.ones((3, 3)))
         stentor.uniform_filter(x, 4)
-        stentor.fft.dct(x)
-        stentor.fft.dct(x[:, :39], type=4)
+        lines(NUMPY, x, Kind(2, False, 1.0, False))
+        lines(NUMPY, x[:, :39], Kind(4, False, 1.0, False))
         kept = {each.__name__: each.cache_info().currsize for each in _memo._tables}
         self.assertEqual([name for name, count in kept.items() if not count], [])
         self.assertEqual(kept['_squares'], 1, 'only the short table')
