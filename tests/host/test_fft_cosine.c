@@ -218,6 +218,9 @@ static void check_long(stn_dtype dtype) {
                 stn_transform t = line(n, dtype, kinds[kind]);
                 t.batch = (size_t)batch, t.orthogonal = batch == 1;
                 t.in_stride[0] = t.out_stride[0] = gap;
+                const bool row = n == 16384 && gap == 1 && t.kind != STN_DCT1; /* of a grid of one row */
+                if (row) t.rank = 2, t.extent[0] = 1, t.extent[1] = (size_t)n, t.in_stride[0] = t.out_stride[0] = 0;
+                const long double factor = row ? entry(t.kind, t.orthogonal, 1, 0, 0) : 1;
                 const stn_fft fft = make(&t), inner = stn_fft_cosine_inner(&fft, n);
                 took_two += (stn_fft_long_serves(&inner) || stn_fft_odd_serves(&inner)) && dtype == STN_F64;
                 char *x = calloc((size_t)(n * gap * batch), size), *made = malloc((size_t)(n * gap * batch) * size);
@@ -232,6 +235,7 @@ static void check_long(stn_dtype dtype) {
                     long double exact = 0;
                     for (int64_t j = 0; j < n; j++)
                         exact += entry(t.kind, t.orthogonal, n, j, k) * value_at(dtype, x, first + j * gap);
+                    exact *= factor;
                     const long double d = value_at(dtype, made, first + k * gap) - exact;
                     difference += d * d, length += exact * exact;
                 }
