@@ -218,7 +218,8 @@ static void check_long(stn_dtype dtype) {
                 stn_transform t = line(n, dtype, kinds[kind]);
                 t.batch = (size_t)batch, t.orthogonal = batch == 1;
                 t.in_stride[0] = t.out_stride[0] = gap;
-                const bool row = n == 16384 && gap == 1 && t.kind != STN_DCT1; /* of a grid of one row */
+                /* A row of a grid of one. */
+                const bool row = n == 16384 && gap == 1 && t.kind != STN_DCT1;
                 if (row) t.rank = 2, t.extent[0] = 1, t.extent[1] = (size_t)n, t.in_stride[0] = t.out_stride[0] = 0;
                 const long double factor = row ? entry(t.kind, t.orthogonal, 1, 0, 0) : 1;
                 const stn_fft fft = make(&t), inner = stn_fft_cosine_inner(&fft, n);
