@@ -28,8 +28,8 @@
 enum { ALIGNMENT = 256 };
 /* Longer axes are searched in steps of a power of two: products of small primes are too rare among
  * large numbers to be found one by one. */
-enum { MOST_UNITS = 1 << 16 };
-#define MOST_POINTS ((int64_t)INT32_MAX * STN_ROW_CHUNK)
+enum { MAX_UNITS = 1 << 16 };
+#define MAX_POINTS ((int64_t)INT32_MAX * STN_ROW_CHUNK)
 
 /* Mirrors of the structs of the kernels; `constant` follows load_arguments. */
 typedef struct load_arguments {
@@ -67,7 +67,7 @@ static int64_t padded_extent(const stn_task *task, int axis) {
     if (wraps(task, axis) || !(task->reach[axis][0] || task->reach[axis][1])) return n;
     n += halo_of(task, axis, 0) + halo_of(task, axis, 1);
     int64_t unit = axis == 2 ? 16 / (int64_t)stn_dtype_size(task->dtype) : 1;
-    while (n / unit > MOST_UNITS) unit *= 2;
+    while (n / unit > MAX_UNITS) unit *= 2;
     for (n = stn_round_up(n, unit); !stn_shared_fft_is_smooth(n);) n += unit;
     return n;
 }
@@ -104,7 +104,7 @@ static bool has_padding(const stn_task *task) {
 
 static bool has_too_many_blocks(const stn_task *task) {
     /* Products of padded extents might overflow. */
-    if (stn_task_points(task) > MOST_POINTS) return true;
+    if (stn_task_points(task) > MAX_POINTS) return true;
     const stn_task padded = padded_task(task);
     return !stn_row_blocks_fit(&padded);
 }

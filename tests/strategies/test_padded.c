@@ -5,7 +5,7 @@
 
 #include "suite.h"
 
-enum { MOST_TAPS = 63 * 63 };
+enum { MAX_TAPS = 63 * 63 };
 
 typedef struct form {
     int rank, n[3], taps[3]; /* taps: the extents of the box */
@@ -17,7 +17,7 @@ static const form forms[] = {
 static const stn_dtype dtypes[] = {STN_F32, STN_F64, STN_F16};
 
 static stn_stencil *stencil_of(const form *f, dice *d) {
-    static double weights[MOST_TAPS];
+    static double weights[MAX_TAPS];
     size_t size[3], count = 1;
     double sum = 0;
     stn_stencil *stencil = NULL;

@@ -18,11 +18,11 @@
 #include "problem/stencil.h"
 
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
-#define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
+#define MIN_TAIL 1e-300                /* smallest tail that a power can resolve */
 #define ABOVE (1 + 0x1p-40)            /* a factor above the rounding error of a sum of bounds */
 #define FEW_STEPS 32                   /* up to this number of steps, reaches grow in jumps */
-#define MOST_POINTS 2048               /* longest power: squaring it takes a millisecond */
-#define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
+#define MAX_POINTS 2048                /* longest power: squaring it takes a millisecond */
+#define MAX_STEPS (UINT64_C(1) << 40)  /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
@@ -219,7 +219,7 @@ static void multiply_plain(const power *a, const power *b, int64_t count, power 
 static bool multiply(const power *a, const power *b, power *product) {
     const int64_t count = a->count + b->count - 1, low = a->low + b->low;
     *product = (power){0};
-    if (count > MOST_POINTS) return false;
+    if (count > MAX_POINTS) return false;
     /* Half of an even product is the other half. */
     const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
     if (a->plain) {
@@ -248,7 +248,7 @@ static bool times(power *p, const power *factor) {
 
 /* Powers of this many taps or more are kept: the reach for another tail, or for twice as many
  * steps, needs them again. */
-#define LEAST_KEPT 128
+#define MIN_KEPT 128
 
 /* Bytes of its taps and, behind them, of their errors. */
 static size_t taps_size(const power *p) {
@@ -274,7 +274,7 @@ static bool recall(stn_search_cache *searches, const stn_text *key, power *p) {
 
 static void keep(stn_search_cache *searches, const stn_text *key, const power *p) {
     stn_text value = STN_TEXT_EMPTY;
-    if (p->count < LEAST_KEPT) return;
+    if (p->count < MIN_KEPT) return;
     stn_text_append(&value, (const char *)p, sizeof *p);
     if (p->plain) {
         stn_text_append(&value, (const char *)p->plain, taps_size(p));
@@ -344,14 +344,14 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
  * without computing it, for weights of one sign: of them the bound exceeds the reach by a few
  * per cent. `reach`: of all steps, for the tail. */
 static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
-    if (steps < 2 || reach < MOST_POINTS / 8 || !has_one_sign(l)) return false;
+    if (steps < 2 || reach < MAX_POINTS / 8 || !has_one_sign(l)) return false;
     const uint64_t half = steps / 2;
     line own = *l; /* ends are cut off relative to the sum */
     own.norm = 0;
     for (int i = 0; i < l->count; i++) own.norm += l->weight[i];
     double taps = 1;
     for (int side = 0; side < 2; side++) taps += bound(&own, side, (double)half, (double)CUT);
-    return 2 * taps > 1.15 * MOST_POINTS;
+    return 2 * taps > 1.15 * MAX_POINTS;
 }
 
 /* ---- both methods */
@@ -359,7 +359,7 @@ static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
 static stn_reach search(stn_search_cache *searches, const line *l, uint64_t steps, double tail, double power_tail) {
-    const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
+    const int64_t most = (int64_t)(steps < MAX_STEPS ? steps : MAX_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = fmax(0, bound(l, side, (double)steps, tail));
@@ -369,11 +369,11 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
         }
     }
     power p = {0};
-    /* The bound exceeds the reach by little: where it is up to an eighth above MOST_POINTS, S^f may
-     * still have at most MOST_POINTS taps. */
-    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8 &&
+    /* The bound exceeds the reach by little: where it is up to an eighth above MAX_POINTS, S^f may
+     * still have at most MAX_POINTS taps. */
+    const bool short_enough = reach.side[0] + reach.side[1] <= MAX_POINTS + MAX_POINTS / 8 &&
                               !square_is_too_long(l, steps, reach.side[0] + reach.side[1]);
-    if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
+    if (short_enough && power_tail >= MIN_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
             int64_t exact = cut_off(&p, side, power_tail, &left);
@@ -457,7 +457,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
     stn_reach most = {{0, 0}, {0, 0}};
     const bool drifts = count > 1 && !stn_task_is_symmetric(task, axis);
-    const int64_t steps = (int64_t)(each * count < MOST_STEPS ? each * count : MOST_STEPS),
+    const int64_t steps = (int64_t)(each * count < MAX_STEPS ? each * count : MAX_STEPS),
                   furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
     for (; count > 0; count -= count > FEW_STEPS || !drifts ? count - count / 2 : (count + 3) / 4) {
         const stn_reach reach = stn_reach_find(task, axis, each * count, tail);

@@ -9,7 +9,7 @@
 #define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* Pairs of the shortest segments in a block; half a warp has one. */
-#define LEAST_USEFUL 8 /* At least 1 / LEAST_USEFUL of a segment's points are outputs. */
+#define MIN_USEFUL 8   /* At least 1 / MIN_USEFUL of a segment's points are outputs. */
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
@@ -137,7 +137,7 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
         place_outputs(&own, length, SECTOR_BYTES / size, &finer);
         if (finer.useful > MORE * pass->useful) *pass = finer;
     }
-    return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
+    return pass->useful > 0 && pass->useful >= length / MIN_USEFUL;
 }
 
 bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches) {
