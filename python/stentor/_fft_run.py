@@ -40,7 +40,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
 
 
 Sizes = Optional[Sequence[int]]  # the argument s
-MAX_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
+MAX_ITERATIONS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 LONG_TABLES = 1 << 20  # points of an axis from which on making the tables may delay Ctrl-C
 TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
 
@@ -120,7 +120,7 @@ class Transform:
         """Whether a cosine or sine transform takes few iterations of a loop, all at even
         offsets."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
-        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MAX_TURNS
+        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MAX_ITERATIONS
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:

@@ -37,8 +37,8 @@ enum { MAX_SIZES = 2 * (4 + 16) };
  * sides that are computed by steps, take longer than estimated (1.5 to 2.7 times on seven random
  * grids). */
 #define PADDED_HALVES_FACTOR 1.5
-/* Starting threads takes about as long as this. */
-#define ALONE_SECONDS 1e-3
+/* One thread searches for this long, about the time of starting others, before they help. */
+#define SERIAL_SECONDS 1e-3
 /* Keeps rounding errors from rejecting a single chunk; the sum of all chunks decides. */
 #define ROUNDED_UP (1 + 1e-9)
 
@@ -48,7 +48,7 @@ enum { FIRST, LATER, LAST, CHUNKS };
 
 typedef struct chunked_state {
     /* Owned. LATER is NULL if FIRST serves those chunks too; LAST is NULL if there is no such
-     * chunk */
+     * chunk. */
     stn_plan *chunk[CHUNKS];
     size_t inner_workspace_bytes; /* of the chunks; the spare grids follow this workspace */
     size_t spare;                 /* bytes of a spare grid */
@@ -244,16 +244,16 @@ static void estimate_range(void *user, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) (void)estimate_sizes(s, s->sizes[s->tried + i], &unused);
 }
 
-/* Tries the sizes that were added. Each needs rankings of all strategies. From the time when these
- * have taken ALONE_SECONDS, several threads make the rest first, and the search cache keeps their
- * results. */
+/* Tries the sizes that were added. Each needs rankings of all strategies. When the search
+ * has taken SERIAL_SECONDS, several threads make the remaining rankings first, and the search cache
+ * keeps their results. */
 static void try_sizes(search *s) {
     const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MAX_THREADS);
-    bool alone = threads > 1;
+    bool serial = threads > 1;
     stn_estimate all;
     for (s->tried = 0; s->tried < s->count; s->tried++) {
-        if (alone && s->tried + 1 < s->count && stn_clock_seconds() - s->begin > ALONE_SECONDS) {
-            alone = false;
+        if (serial && s->tried + 1 < s->count && stn_clock_seconds() - s->begin > SERIAL_SECONDS) {
+            serial = false;
             if (!s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
             if (s->pool) stn_pool_for(s->pool, s->count - s->tried, 1, estimate_range, s);
         }

@@ -35,13 +35,13 @@ enum { MAX_UNITS = 1 << 16 };
 typedef struct load_arguments {
     stn_strided_grid in, before, out;
     int64_t n[3], padded[3], low[3];
-    stn_live_box live;
+    stn_updated_box updated;
     int64_t chunks;
 } load_arguments;
 typedef struct store_arguments {
     stn_strided_grid in, result, out;
     int64_t n[3];
-    stn_live_box live;
+    stn_updated_box updated;
     int64_t chunks;
 } store_arguments;
 
@@ -214,7 +214,7 @@ static stn_status load(const padded_state *state, const stn_task *task, stn_stri
     } a = {.header = {.in = in,
                       .before = before,
                       .out = input_grid(padded, to),
-                      .live = stn_live_box_of(task),
+                      .updated = stn_updated_box_of(task),
                       .chunks = stn_row_chunks(padded)}};
     unsigned char *constant = a.bytes + sizeof a.header;
     memcpy(a.header.n, task->n, sizeof a.header.n);
@@ -229,7 +229,8 @@ static stn_status load(const padded_state *state, const stn_task *task, stn_stri
 
 static stn_status store(const padded_state *state, const stn_task *task, stn_strided_grid in, stn_strided_grid result,
                         void *out, void *stream, stn_error *error) {
-    store_arguments a = {.in = in, .result = result, .live = stn_live_box_of(task), .chunks = stn_row_chunks(task)};
+    store_arguments a = {
+        .in = in, .result = result, .updated = stn_updated_box_of(task), .chunks = stn_row_chunks(task)};
     a.out.at = out, a.out.batch = task->out_batch_stride;
     memcpy(a.out.stride, task->out_stride, sizeof a.out.stride);
     memcpy(a.n, task->n, sizeof a.n);

@@ -14,7 +14,7 @@
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
-    size_t outputs, extents, live, blocks, values, end;
+    size_t outputs, extents, updated, blocks, values, end;
 } argument_offsets;
 
 static argument_offsets argument_offsets_of(const stn_system_task *task, const fused_reads *reads,
@@ -23,8 +23,8 @@ static argument_offsets argument_offsets_of(const stn_system_task *task, const f
     argument_offsets p;
     p.outputs = 8 * (size_t)s->ninputs;
     p.extents = p.outputs + 8 * (size_t)s->noutputs;
-    p.live = p.extents + 4 * 8;
-    p.blocks = p.live + 6 * 8 * (size_t)task->system->nequations;
+    p.updated = p.extents + 4 * 8;
+    p.blocks = p.updated + 6 * 8 * (size_t)task->system->nequations;
     p.values = p.blocks + 4 * 4;
     p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->reads.nvalues * real), 8);
     return p;
@@ -152,8 +152,8 @@ static void fill_header(const stn_system_task *task, const fused_reads *reads, f
     for (int e = 0; e < task->system->nequations; e++) {
         int64_t begin[3], end[3];
         stn_system_updated_range(task, &task->system->equations[e], begin, end);
-        memcpy(k->header + p.live + sizeof begin * (size_t)e, begin, sizeof begin);
-        memcpy(k->header + p.live + sizeof begin * (size_t)(task->system->nequations + e), end, sizeof end);
+        memcpy(k->header + p.updated + sizeof begin * (size_t)e, begin, sizeof begin);
+        memcpy(k->header + p.updated + sizeof begin * (size_t)(task->system->nequations + e), end, sizeof end);
     }
     stn_system_put_constants(task, &reads->reads, k->header + p.values);
 }

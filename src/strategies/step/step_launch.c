@@ -31,7 +31,7 @@
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
-    size_t out, fixed, live, tiles, values, end;
+    size_t out, fixed, updated, tiles, values, end;
 } argument_offsets;
 
 static argument_offsets argument_offsets_of(const stn_system_reads *reads, int outputs, stn_dtype dtype) {
@@ -39,8 +39,8 @@ static argument_offsets argument_offsets_of(const stn_system_reads *reads, int o
     argument_offsets p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16 * count;
-    p.live = p.fixed + 4 * 8;
-    p.tiles = p.live + 6 * 8 * count;
+    p.updated = p.fixed + 4 * 8;
+    p.tiles = p.updated + 6 * 8 * count;
     p.values = p.tiles + 4 * 4;
     p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->nvalues * real), 8);
     return p;
@@ -468,9 +468,9 @@ static void fill_header(const stn_system_task *task, step_launch *made, int64_t 
                                (uint32_t)stn_div_up(task->n[march], planes), (uint32_t)planes};
     memcpy(made->header + p.fixed, fixed, sizeof fixed);
     for (int i = 0; i < g->count; i++) {
-        int64_t live[6];
-        stn_system_updated_range(task, equation_of(task, g->first + i), live, live + 3);
-        memcpy(made->header + p.live + (size_t)i * sizeof live, live, sizeof live);
+        int64_t updated[6];
+        stn_system_updated_range(task, equation_of(task, g->first + i), updated, updated + 3);
+        memcpy(made->header + p.updated + (size_t)i * sizeof updated, updated, sizeof updated);
     }
     memcpy(made->header + p.tiles, tiles, sizeof tiles);
     stn_system_put_constants(task, &g->reads, made->header + p.values);

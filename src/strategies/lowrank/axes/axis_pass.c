@@ -192,7 +192,7 @@ int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_
         words[3 + i] = task->n[axes[i]];
         for (int axis = 0; axis < 3; axis++) words[6 + 3 * i + axis] = grids[i].at->stride[axes[axis]];
         words[15 + i] = grids[i].at->batch;
-        stn_task_live_points(task, axes[i], &words[18 + i], &words[21 + i]);
+        stn_task_updated_range(task, axes[i], &words[18 + i], &words[21 + i]);
     }
     words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->all_segments;
     return stn_div_up(p->all_segments, LOWRANK_PASS_WARPS);
