@@ -52,8 +52,8 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
                                                    : (task->ntaps > 25 ? 12 : 4);
     const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape));
     if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MAX_REGISTERS_F16_3D);
-    const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
-    return alone ? (int)stn_max(registers, MIN_REGISTERS_SCALAR) : registers;
+    const bool scalar = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
+    return scalar ? (int)stn_max(registers, MIN_REGISTERS_SCALAR) : registers;
 }
 
 static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {

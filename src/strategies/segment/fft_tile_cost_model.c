@@ -201,7 +201,8 @@ double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *
     const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
     double least = INFINITY;
     uint8_t best = warps[0];
-    tile_costs c = {.move = moved_bytes(task)}; /* First the bound from these alone. */
+    /* At first the bound takes only these bytes into account. */
+    tile_costs c = {.move = moved_bytes(task)};
     for (int all = 0; all < 2; all++) {
         if (all) costs_of(task, machine, shape, &c);
         if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return INFINITY;

@@ -12,8 +12,8 @@
 #define SECTOR_BYTES 32
 #define MIN_USEFUL 4 /* At least 1 / MIN_USEFUL of a tile's points are outputs. */
 #define FEW_LAUNCHES 8
-#define FEWEST_FUSED 4 /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
-#define MAX_ATTEMPTS 6 /* Larger numbers of launches that are tried. */
+#define MIN_FUSED 4    /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
+#define MAX_ATTEMPTS 6 /* Larger launch_numbers of launches that are tried. */
 #define MAX_FITS 2
 /* With more taps the search for the reach is slow: only a few launches are tried. */
 #define MANY_TAPS 64
@@ -25,7 +25,7 @@
  * radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
 enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
-/* Tiles held by clusters: sides along y and x, and numbers of blocks. */
+/* Tiles held by clusters: sides along y and x, and launch_numbers of blocks. */
 #define LONGEST 16
 static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
                      shares[] = {2, 4, 8};
@@ -177,8 +177,8 @@ static bool add_launches(search *s, int64_t launches) {
     return add_tiles(s, &l);
 }
 
-/* Numbers of launches that are tried. FIRST_OF_FEW: the index of the first one if few are tried. */
-static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
+/* Numbers of launches that are tried, from index FIRST_OF_FEW on if only few are tried. */
+static const int launch_numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
 enum { FIRST_OF_FEW = 4 };
 
 /* Tries more launches, for runs that need them. */
@@ -186,7 +186,7 @@ static bool add_many(search *s, int enough) {
     const double most = MAX_REACH / (SEGMENT_MIN_REACH * segment_dense_tile_spread(s->task)),
                  steps = (double)s->task->steps;
     int fits = 0;
-    double launches = fmax(numbers[0], ceil(steps / (most * most)));
+    double launches = fmax(launch_numbers[0], ceil(steps / (most * most)));
     for (int i = 0; i < MAX_ATTEMPTS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
         if (segment_exceeds_time_limit(s->task, s->machine, launches)) break;
         fits += add_launches(s, (int64_t)launches);
@@ -204,14 +204,14 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                 {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
                 .lists = lists,
                 .enough = INFINITY};
-    s.same_reach = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
-    const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
+    const bool single = lists[0].most == 1, few = single || task->ntaps > MANY_TAPS;
+    s.same_reach = stn_reach_similar(task, 1, 2), s.single = single;
     /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more
      * steps do not either. */
     bool any = false;
-    for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const int64_t launches = numbers[i];
-        if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
+    for (size_t i = few ? FIRST_OF_FEW : 0; i < sizeof launch_numbers / sizeof *launch_numbers; i++) {
+        const int64_t launches = launch_numbers[i];
+        if (launches * (launches > FEW_LAUNCHES ? MIN_FUSED : 1) > (int64_t)task->steps) continue;
         if (segment_exceeds_time_limit(task, machine, (double)launches)) continue;
         if (!add_launches(&s, launches)) break;
         any = true;

@@ -102,11 +102,11 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 }
 
 /* The table of weights folded to a longer period takes more than 0.1 s of a plan's preparation. */
-#define LONGEST_FOLDED_PERIOD 2048
+#define MAX_FOLDED_PERIOD 2048
 
 stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded) {
     const int64_t period = segment_period(axis), half = period / 2;
-    *folded = half > 0 && period <= LONGEST_FOLDED_PERIOD && reach->side[0] + reach->side[1] > 2 * half;
+    *folded = half > 0 && period <= MAX_FOLDED_PERIOD && reach->side[0] + reach->side[1] > 2 * half;
     return *folded ? (stn_reach){{half, half}, {0, 0}} : *reach;
 }
 

@@ -1,4 +1,4 @@
-/* Shapes and prices of the direct kernels, and blocks of direct_skew. */
+/* Shapes and costs of the direct kernels, and blocks of direct_skew. */
 #include <criterion/criterion.h>
 #include <math.h>
 

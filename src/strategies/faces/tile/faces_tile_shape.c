@@ -220,10 +220,11 @@ static double fold_cycles(const stn_task *task, const faces_tile *tile, const pa
     return most;
 }
 
-/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window, of
- * which NVRTC 13 does not hold more points for a reach of 64 than for one of 32), shared memory and
- * threads. */
-#define MAX_HELD 64 /* points of a window besides those of the patch */
+/* Registers hold at most this many points of a window's row besides those of the patch: NVRTC 13
+ * needs no more registers for a reach of 64 to either side than for one of 32. */
+#define MAX_HELD 64
+/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window),
+ * shared memory and threads. */
 static int resident(const stn_task *task, const stn_machine *machine, const faces_tile *tile) {
     int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
     int window = tile->points + (int)stn_min(task->reach[2][0] + task->reach[2][1], MAX_HELD);

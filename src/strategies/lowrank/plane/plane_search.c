@@ -102,8 +102,8 @@ static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank
     return false;
 }
 
-/* The reach of a launch's taps, without the outermost ones of which the terms need nothing, since
- * their weights together are at most the terms' tolerance. */
+/* The reach that the terms of a launch need at least: the outermost taps whose magnitudes together
+ * are within the terms' tolerance are left out. */
 static int least_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side) {
     const double tolerance = fmax(lowrank_term_tolerance(task, shape), DBL_EPSILON);
     double at[STN_MAX_RADIUS + 1] = {0}, all = 0, beyond = 0;
