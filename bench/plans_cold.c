@@ -34,6 +34,9 @@ static stn_status open_context(const char *folder, stn_context **context, stn_er
     return stn_context_create(&options, context, error);
 }
 
+/* Executes the plan until each of counts[], and measures from `begin` on, the time when making the
+ * plan began. each: seconds of an execution; counts that would take more than MAX_SECONDS are left
+ * out (NaN). */
 static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan, double begin, double each, times *t,
                          stn_error *error) {
     uint64_t done = 0;

@@ -42,7 +42,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
 Sizes = Optional[Sequence[int]]  # the argument s
 MAX_ITERATIONS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 LONG_TABLES = 1 << 20  # points of an axis from which on making the tables may delay Ctrl-C
-ITERATION_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
+ITERATION_POINTS = 512  # of an iteration on the host; with fewer, copying the arrays is faster
 
 
 class Piece(NamedTuple):
