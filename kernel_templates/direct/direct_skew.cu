@@ -366,16 +366,16 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
 
 // The number of planes that a marching loop unrolls: UNROLL if all words are stored, 1 if CHECKED.
 // The third loop, in which some words are not stored, takes longer to compile, and few warps run
-// it. It unrolls LEAST planes: those that share partial sums, but at least two, because a thread's
-// registers hold the loads of two planes at most. If SHIFTED, all warps run it, and it may unroll a
-// single plane, because the loads of later planes wait for its branches anyway. A loop that is not
-// unrolled as a whole also computes sums of planes before and after the chunk, which are not
-// stored; so LEAST is used only if these are FEW.
+// it. It unrolls MIN_PLANES planes: those that share partial sums, but at least two, because a
+// thread's registers hold the loads of two planes at most. If SHIFTED, all warps run it, and it may
+// unroll a single plane, because the loads of later planes wait for its branches anyway. A loop
+// that is not unrolled as a whole also computes sums of planes before and after the chunk, which
+// are not stored; so MIN_PLANES is used only if these are FEW.
 template <bool CHECKED, bool ALL>
 constexpr int planes_at_once() {
     constexpr bool FEW = SHIFTED ? DEPTH == 1 : CHUNK >= 8 * (DEPTH - 1);
-    constexpr int LEAST = DEPTH > 1 || SHIFTED ? DEPTH : 2;
-    return CHECKED ? 1 : ALL || !FEW || UNROLL < LEAST ? UNROLL : LEAST;
+    constexpr int MIN_PLANES = DEPTH > 1 || SHIFTED ? DEPTH : 2;
+    return CHECKED ? 1 : ALL || !FEW || UNROLL < MIN_PLANES ? UNROLL : MIN_PLANES;
 }
 
 // CHECKED: words may lie outside of the grid. ALL: all words are stored. first: element at which
