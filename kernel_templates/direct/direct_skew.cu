@@ -408,8 +408,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     STORE *const out = a.out + batch * a.out_batch;
     const bool of_face = block < a.face_blocks;
     if (!of_face) block -= a.face_blocks;
-    // The last tile comes first: it has warps whose words lie outside of the grid. These take longest
-    // and would run alone at the end of the launch.
+    // The last tile comes first: it has warps whose words lie outside of the grid, which take
+    // longest and would run alone at the end of the launch.
     const unsigned tile = block / a.of_tile;
     const int z0 = (tile ? tile - 1 : a.tiles_z - 1) * BZ;
     if (!of_face) block -= tile * of_tile;

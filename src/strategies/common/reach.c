@@ -17,12 +17,12 @@
 #include "context/search_cache.h"
 #include "problem/stencil.h"
 
-#define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
-#define MIN_TAIL 1e-300                /* smallest tail that a power can resolve */
-#define ABOVE (1 + 0x1p-40)            /* a factor above the rounding error of a sum of bounds */
-#define FEW_STEPS 32                   /* up to this number of steps, reaches grow in jumps */
-#define MAX_POINTS 2048                /* longest power: squaring it takes a millisecond */
-#define MAX_STEPS (UINT64_C(1) << 40)  /* steps times a radius must stay in 64 bits */
+#define CUT 0x1p-120L                 /* fraction of a power's sum that is cut off at either end */
+#define MIN_TAIL 1e-300               /* smallest tail that a power can resolve */
+#define ABOVE (1 + 0x1p-40)           /* a factor above the rounding error of a sum of bounds */
+#define FEW_STEPS 32                  /* up to this number of steps, reaches grow in jumps */
+#define MAX_POINTS 2048               /* longest power: squaring it takes a millisecond */
+#define MAX_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
@@ -78,7 +78,7 @@ static double bound(const line *l, int side, double steps, double tail) {
  * sums of products lose no digits, so the taps are stored as double, in `nonnegative`. */
 typedef struct power {
     long double *tap;
-    double *error; /* error bound of each tap; few digits suffice */
+    double *error;       /* error bound of each tap; few digits suffice */
     double *nonnegative; /* NULL, or the taps in place of `tap` and `error` */
     int64_t count, low;
     long double cut; /* total effect of all cut ends, at most */

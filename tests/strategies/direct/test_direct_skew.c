@@ -25,7 +25,7 @@ static const stn_machine machine = {.is_device = true,
 typedef size_t find_shapes(const stn_task *, const stn_machine *, direct_shape *, size_t);
 
 /* Finds the shapes for a grid all sides of which have this kind. The caller clears the task. */
-static size_t shapes_of(const char *name, stn_dtype dtype, const size_t extent[3], stn_boundary_kind sides,
+static size_t shapes_of(const char *name, stn_dtype dtype, const size_t *extent, stn_boundary_kind sides,
                         uint64_t steps, find_shapes *find, stn_task *task, direct_shape shapes[SHAPES]) {
     stn_problem p = STN_PROBLEM_INIT;
     stn_stencil *stencil = NULL;
