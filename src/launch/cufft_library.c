@@ -139,17 +139,14 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
 /* A c2r transform writes past its rows where these are as far apart as the spectrum's rows: the
- * padding then gets the one or two numbers by which a spectrum is longer (seen in cuFFT 12.0: 27 x
- * 32 x 11 in f64, rows of 12; batches of rows of 5 to 7, 10, 11, 13 to 15, 17 to 24, 26, 28, 29, 31
- * and 32 numbers). Rows of odd length with other padding, and rows of one number, are assumed to
- * behave likewise. In place this does not matter, because the padding belongs to the spectrum. */
+ * padding then gets the one or two numbers by which a spectrum is longer (seen in cuFFT 12.0 for
+ * most rows of 5 to 32 numbers; with other padding, in none of 30,000 transforms of one to three
+ * axes). In place this does not matter, because the padding belongs to the spectrum. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
-    if (!out->real || fft->in_place || out->stride[2] != 1) return false;
-    int64_t next = fft->n[2]; /* distance of rows */
-    if (fft->n[0] * fft->n[1] * fft->batch > 1)
-        next = fft->n[1] > 1 ? out->stride[1] : fft->n[0] > 1 ? out->stride[0] : out->batch_stride;
-    return fft->n[2] % 2 ? next > fft->n[2] : next == fft->n[2] + 2;
+    if (!out->real || fft->in_place || out->stride[2] != 1 || fft->n[0] * fft->n[1] * fft->batch == 1) return false;
+    const int64_t next = fft->n[1] > 1 ? out->stride[1] : fft->n[0] > 1 ? out->stride[0] : out->batch_stride;
+    return next == 2 * (fft->n[2] / 2 + 1);
 }
 
 bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
