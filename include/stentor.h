@@ -666,20 +666,25 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
  * unscaled result: keep the unscaled results below a quarter of the dtype's largest number.
  *
- * Cosine and sine transforms are real to real (REDFT10, REDFT01, RODFT10, RODFT01 of FFTW), along
- * each axis of n points:
+ * Cosine and sine transforms are real to real (REDFT and RODFT of FFTW), along each axis of n
+ * points, DCT1 of two or more:
  *
+ *     DCT1:  out[k] = in[0] + (-1)^k in[n-1] + 2 sum over 0 < j < n-1 of  in[j] * cos(pi j k/(n-1))
+ *     DST1:  out[k] = 2 sum over j of  in[j] * sin(pi (j+1) (k+1) / (n+1))
  *     DCT2:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) k / (2n))
  *     DST2:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (k+1) / (2n))
  *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / (2n))
  *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / (2n))
+ *     DCT4:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) (2k+1) / (4n))
+ *     DST4:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (2k+1) / (4n))
  *
- * These transforms run on GPUs, in f64 and f32, and are always forward. Extents must have no prime
- * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. Adjacent numbers are
- * accessed in pairs. Therefore either `in` and `out` must both have stride 1 along the same axis,
- * and its extent must be even; or both must have batch stride 1, and the batch must be even. All
- * other strides must be even, except along axes of one point and between the grids of a batch of
- * one. */
+ *
+ * These transforms are always forward. The host runs them all. GPUs run types 2 and 3, in f64 and
+ * f32. There, extents must have no prime factors but 2, 3, 5 and 7, and a line must fit into a
+ * block's shared memory. Adjacent numbers are accessed in pairs. Therefore either `in` and `out`
+ * must both have stride 1 along the same axis, and its extent must be even; or both must have batch
+ * stride 1, and the batch must be even. All other strides must be even, except along axes of one
+ * point and between the grids of a batch of one. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
@@ -687,7 +692,11 @@ typedef enum stn_transform_kind {
     STN_DCT2,
     STN_DCT3,
     STN_DST2,
-    STN_DST3
+    STN_DST3,
+    STN_DCT1,
+    STN_DST1,
+    STN_DCT4,
+    STN_DST4
 } stn_transform_kind;
 
 typedef enum stn_direction { STN_FORWARD, STN_INVERSE } stn_direction;
@@ -719,8 +728,9 @@ typedef struct stn_transform {
     int in_place;  /* non-zero: in and out will be the same pointer (C2C: same strides) */
     int alignment; /* alignment in bytes of in and out, a power of two; 0 means 16 */
     /* Non-zero, cosine and sine transforms only: out[0] of DCT2 and out[n-1] of DST2 are multiplied
-     * by sqrt(1/2), in[0] of DCT3 and in[n-1] of DST3 by sqrt(2). With the scale sqrt(1 / (2n))
-     * along each axis the transform is then orthogonal. */
+     * by sqrt(1/2), in[0] of DCT3 and in[n-1] of DST3 by sqrt(2), in[0] and in[n-1] of DCT1 by
+     * sqrt(2) and out[0] and out[n-1] by sqrt(1/2). With the scale sqrt(1 / (2n)) along each axis,
+     * with n-1 for n in DCT1 and n+1 in DST1, the transform is then orthogonal. */
     int orthogonal;
 } stn_transform;
 #define STN_TRANSFORM_INIT STN_INIT_OF(stn_transform)

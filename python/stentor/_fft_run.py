@@ -30,8 +30,8 @@ from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
 # Kinds of cosine and sine transforms may also end with ' orthogonal', such as 'dct2 orthogonal'.
-KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
-         'dst3': lib.STN_DST3}
+KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct1': lib.STN_DCT1, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3,
+         'dct4': lib.STN_DCT4, 'dst1': lib.STN_DST1, 'dst2': lib.STN_DST2, 'dst3': lib.STN_DST3, 'dst4': lib.STN_DST4}
 
 
 def pairs_of(kind: str) -> Tuple[bool, bool]:
@@ -40,9 +40,9 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
 
 
 Sizes = Optional[Sequence[int]]  # the argument s
-MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
+MAX_ITERATIONS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 LONG_TABLES = 1 << 20  # points of an axis from which on making the tables may delay Ctrl-C
-TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
+ITERATION_POINTS = 512  # of an iteration on the host; with fewer, copying the arrays is faster
 
 
 class Piece(NamedTuple):
@@ -110,9 +110,9 @@ class Transform:
     def _few_points(piece: Piece, split: Split) -> bool:
         """Whether copies cost less than a loop on the host, or a loop would misalign numbers."""
         turns = math.prod(piece.source.shape[axis] for axis in split.loop)
-        if math.prod(piece.source.shape) < TURN_POINTS * turns:
+        if math.prod(piece.source.shape) < ITERATION_POINTS * turns:
             return True
-        layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
+        layouts = [layout for layout, pairs in zip((piece.source, piece.target), pairs_of(piece.kind)) if not pairs]
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
 
     @staticmethod
@@ -120,7 +120,7 @@ class Transform:
         """Whether a cosine or sine transform takes few iterations of a loop, all at even
         offsets."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
-        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
+        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MAX_ITERATIONS
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:
@@ -274,9 +274,9 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
             return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
         return on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
-        return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
+        return opened.back(on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
     given = same_device(opened, 'x', open_target(out), 'out')
-    _on_host(opened.array, key, sizes, where, kind, inverse, scale, team, given.array)
+    on_host(opened.array, key, sizes, where, kind, inverse, scale, team, given.array)
     return out
 
 
@@ -363,7 +363,7 @@ class HostCall:
     def __init__(self, x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
                  scale: float, team: Optional[Tuple[int, ...]] = None):
         real = np.dtype(real_of(x.dtype.name))
-        self.work = np.dtype(real) if kind == 'r2c' else np.result_type(real, np.complex64)
+        self.work = np.result_type(real, np.complex64) if pairs_of(kind)[0] else real
         self.sizes, self.where, self.kind = sizes, where, kind
         self.resize = None if _input_sizes(sizes, kind) == tuple(x.shape[a] for a in where) else _input_sizes(sizes, kind)
         self.alignment = 2 * ITEM_SIZES[REAL[self.work.name]]
@@ -408,8 +408,9 @@ class HostCall:
         return out
 
 
-def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-             scale: float, team: Optional[Tuple[int, ...]] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
+def on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+            scale: float, team: Optional[Tuple[int, ...]] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
+    """Transforms a NumPy array; `key` is the call's key in the cache."""
     if not where and out is None:
         return x.copy()
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype)
@@ -422,7 +423,7 @@ def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind
     shape = list(x.shape)
     if where:
         shape[where[-1]] = sizes[-1] // 2 + 1 if kind == 'r2c' else sizes[-1]
-        return np.empty(shape, REAL[work.name] if kind == 'c2r' else COMPLEX[REAL[work.name]])
+        return np.empty(shape, (COMPLEX if pairs_of(kind)[1] else REAL)[REAL[work.name]])
     return x.copy()
 
 

@@ -36,12 +36,10 @@ class Namespace:
         part = slice(start, stop, step)
         return x[..., part] if self.axis == -1 else x[..., part, :]
 
-    def join(self, parts: List[Any], out: Optional[np.ndarray] = None) -> Any:
-        """Concatenates arrays along the axis, into `out` if it is a NumPy array."""
+    def join(self, parts: List[Any]) -> Any:
+        """Concatenates arrays along the axis."""
         if self.name == 'torch':
             return self.module.cat(parts, self.axis)
-        if out is not None:
-            return np.concatenate(parts, self.axis, out)
         return self.module.concatenate(parts, self.axis)
 
     def flip(self, x: Any) -> Any:
@@ -60,26 +58,9 @@ class Namespace:
         made.real, made.imag = real, imaginary
         return made
 
-    def pair_after_first(self, real: Any, imaginary: Any) -> Any:
-        """The same with imaginary parts of 0, -imaginary[0], -imaginary[1], ..."""
-        if self.name != 'numpy':
-            return self.pair(real, self.join([self.zeros(real, 1), -imaginary]))
-        made = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
-        made.real = real
-        # NumPy 2.4 negates float32 numbers wrongly into every other element of an array.
-        self.cut(made.imag, 0, 1)[...], self.cut(made.imag, 1)[...] = 0, -imaginary
-        return made
-
-    def interleave(self, even: Any, odd: Any, out: Optional[np.ndarray] = None) -> Any:
-        """even[0], odd[0], even[1], ...; `even` may have one element more than `odd`.
-
-        The result is `out` if that is given, and is a NumPy array."""
+    def interleave(self, even: Any, odd: Any) -> Any:
+        """even[0], odd[0], even[1], ...; `even` may have one element more than `odd`."""
         count, shape = self.size(even) + self.size(odd), list(even.shape)
-        shape[self.axis] = count
-        if self.name == 'numpy':
-            made = np.empty(shape, even.dtype) if out is None else out
-            self.cut(made, 0, None, 2)[...], self.cut(made, 1, None, 2)[...] = even, odd
-            return made
         shape[self.axis] = 2 * self.size(even)
         if self.size(odd) < self.size(even):
             odd = self.join([odd, self.cut(even, 0, 1)])
@@ -95,8 +76,6 @@ class Namespace:
 
     def take(self, x: Any, index: Any) -> Any:
         """Elements along the axis, by an array of indices."""
-        if self.name == 'numpy':
-            return np.take(x, index, self.axis)  # faster than indexing
         return x[..., index] if self.axis == -1 else x[..., index, :]
 
     def move(self, x: Any, source: int, target: int) -> Any:
@@ -125,7 +104,7 @@ class Namespace:
         return table if self.axis == -1 or table.dtype == np.int64 else table[:, None]
 
 
-NUMPY, COLUMNS = Namespace('numpy', np), Namespace('numpy', np, -2)
+NUMPY = Namespace('numpy', np)
 
 
 def namespace_of(x: Any, what: str) -> Namespace:

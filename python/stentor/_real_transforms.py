@@ -1,7 +1,7 @@
 """dct, dst, their inverses and versions for several axes, with the arguments of scipy.fft.
 
-On a GPU a plan of the library runs types II and III where it can. Otherwise axes are transformed
-one after the other by the algorithms of _trigonometric.py.
+On the host a plan of the library runs them, and on a GPU types II and III where it can. Otherwise
+axes are transformed one after the other by the algorithms of _trigonometric.py.
 """
 
 import math
@@ -12,16 +12,13 @@ import numpy as np
 from ._arguments import frozen, settled
 from ._arrays import Host, open_array
 from ._errors import StentorError
-from ._fft_run import Sizes, check_norm, check_unused, on_device, ready_for, resized, scale_of, size_and_axis, sizes_and_axes
+from ._fft_run import Sizes, check_norm, check_unused, on_device, on_host, ready_for, scale_of, size_and_axis, sizes_and_axes
 from ._memo import recall, remember
-from ._namespace import COLUMNS, NUMPY, converted, namespace_of
+from ._namespace import NUMPY, converted, namespace_of
 from ._number_types import REAL, real_of
 from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import whole
-
-BLOCK = 1 << 15  # numbers that are transformed together, so that they stay in cache between steps
-FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
 
 
 def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -240,15 +237,16 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
 def _transform(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool,
                single: bool = False) -> Any:
     """Runs one of the functions; if `single`, `s` and `axes` are its arguments `n` and `axis`."""
-    check_unused(workers, None)
-    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
-        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
-    check_norm(norm)
-    kind, s, axes = int(kind), settled(s), settled(axes)
+    if workers is not None:
+        check_unused(workers, None)
+    kind, s, axes = whole(kind, 'type', -2**62, TypeError), settled(s), settled(axes)
     key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, single)
-    made = None if isinstance(x, np.ndarray) else quick(key, x)
+    made = quick(key, x)
     if made is not None:
         return made
+    if not 1 <= kind <= 4:
+        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
+    check_norm(norm)
     opened = open_array(x, 'x')
     sizes, where = (size_and_axis if single else sizes_and_axes)(opened.shape, s, axes, 'c2c')
     kinds = []
@@ -259,46 +257,16 @@ def _transform(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, or
         number = {2: 3, 3: 2}.get(kind, kind) if inverse else kind
         kinds.append(Kind(number, sine, scale_of(norm, length, inverse), norm == 'ortho' if orthogonal is None else bool(orthogonal)))
     if isinstance(opened, Host):
-        return opened.back(_on_host(opened.array, sizes, where, kinds))
+        return opened.back(_on_host(opened.array, key, sizes, where, kinds))
     return _on_device(x, opened, sizes, where, kinds, key)
 
 
-def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
-    real = np.dtype(real_of(x.dtype.name))
+def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
     if x.dtype.kind == 'c':
-        parts = [_on_host(part, sizes, where, kinds) for part in (x.real, x.imag)]
-        return NUMPY.pair(*parts)
-    work = resized(x, sizes, where, real) if where and sizes != tuple(x.shape[a] for a in where) else x.astype(real, copy=False)
-    for axis, kind in zip(where, kinds):
-        work = _along(work, axis, kind)
-    return work.copy() if work is x else work
-
-
-def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
-    """Transforms along one axis, in blocks of lines."""
-    made = np.empty(x.shape, x.dtype)
-    if not x.size:
-        return made
-    points, inner = x.shape[axis], math.prod(x.shape[axis + 1:])
-    space = NUMPY if inner < FEW_COLUMNS else COLUMNS
-    if x.flags.c_contiguous and (inner == 1 or space is COLUMNS):  # merges the axes on either side
-        shape = (-1, points) if inner == 1 else (-1, points, inner)
-        source, target = x.reshape(shape), made.reshape(shape)
-    else:
-        source, target = (np.moveaxis(each, axis, space.axis) for each in (x, made))
-        if source.ndim == 1:
-            source, target = source[None], target[None]
-    step = max(1, BLOCK // points)
-    # The lines lie along one of the last two axes, and blocks of lines along the other one.
-    for outer in np.ndindex(*source.shape[:-2]):
-        for first in range(0, source.shape[-3 - space.axis], step):
-            block = slice(first, first + step)
-            part = (*outer, block) if space is NUMPY else (*outer, slice(None), block)
-            to = target[part]
-            result = lines(space, source[part], kind, to)
-            if result is not to:
-                to[...] = result
-    return made
+        return NUMPY.pair(*(_on_host(part, key, sizes, where, kinds) for part in (x.real, x.imag)))
+    if not where:
+        return x.astype(real_of(x.dtype.name))
+    return on_host(x, key, sizes, where, _kind_of_plan(kinds), False, math.prod(each.factor for each in kinds))
 
 
 def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind], key: Tuple) -> Any:
@@ -306,9 +274,9 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
     if view.dtype.startswith('complex'):
         space = namespace_of(x, 'a real transform of complex numbers')
         return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds, key) for part in (x.real, x.imag)))
-    kind = _kind_of_plan(kinds)
     refused = ('refused', key, view.layout)
-    if kind and recall(refused) is None:
+    if kinds and kinds[0].type in (2, 3) and recall(refused) is None:
+        kind = _kind_of_plan(kinds)
         other = ready_for(x, view, sizes, where, kind)
         ready = x if other is None else other
         try:
@@ -321,11 +289,10 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
     return _by_arithmetic(x, view, sizes, where, kinds)
 
 
-def _kind_of_plan(kinds: Sequence[Kind]) -> Optional[str]:
-    """The kind of transform of a plan for all axes; None if plans have no such kind."""
-    alike = {(each.type, each.sine, each.orthogonal) for each in kinds}
-    number, sine, orthogonal = alike.pop() if len(alike) == 1 else (0, False, False)
-    return f"{'dst' if sine else 'dct'}{number}{' orthogonal' if orthogonal else ''}" if number in (2, 3) else None
+def _kind_of_plan(kinds: Sequence[Kind]) -> str:
+    """The kind of transform of a plan for all axes, along which only the factors differ."""
+    number, sine, _, orthogonal = kinds[0]
+    return f"{'dst' if sine else 'dct'}{number}{' orthogonal' if orthogonal else ''}"
 
 
 def _by_arithmetic(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:

@@ -1,4 +1,5 @@
-"""Discrete cosine and sine transforms of types I to IV, each by one FFT of about its length.
+"""Discrete cosine and sine transforms of types I to IV of GPU arrays, each by one FFT of about its
+length and the arithmetic of the array's library.
 
 Type II is Makhoul's algorithm: a real FFT of the even points followed by the odd points in reverse
 order, multiplied by the twiddle factors exp(-i pi k / 2N). Type III is its inverse. Type IV is a
@@ -7,7 +8,7 @@ are then coprime (Chan and Ho). Type I is a real FFT of the symmetric extension.
 cosine transforms of the reversed points, or of points with alternating signs.
 """
 
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
@@ -32,11 +33,9 @@ def logical_length(kind: int, sine: bool, points: int) -> int:
     return 2 * points if kind > 1 else 2 * (points + 1) if sine else 2 * (points - 1)
 
 
-def lines(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray] = None) -> Any:
-    """The transform of float32 or float64 numbers along the axis of `space`.
-
-    Some transforms write a NumPy array's result to `out`, which must not overlap x."""
-    return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind, out)
+def lines(space: Namespace, x: Any, kind: Kind) -> Any:
+    """The transform of float32 or float64 numbers along the axis of `space`."""
+    return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind)
 
 
 def _forward(space: Namespace, x: Any) -> Any:
@@ -66,7 +65,7 @@ def _table(space: Namespace, name: str, x: Any, kind: Kind, factor: float) -> An
     return space.constant(key, _twiddles(*key), x)
 
 
-def _second(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
+def _second(space: Namespace, x: Any, kind: Kind) -> Any:
     n, h = space.size(x), space.size(x) // 2 + 1
     odd = space.cut(x, 1, None, 2)
     # All points but the first are in reverse order, so that the spectrum is the conjugate one: no
@@ -75,22 +74,23 @@ def _second(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> 
     spectrum *= _table(space, 'II', x, kind, kind.factor)
     rest = space.cut(spectrum.imag, 1, n - h + 1)
     if kind.sine:  # the sine transform is the cosine transform in reverse order
-        return space.join([rest, space.flip(spectrum.real)], out)
-    return space.join([spectrum.real, space.flip(rest)], out)
+        return space.join([rest, space.flip(spectrum.real)])
+    return space.join([spectrum.real, space.flip(rest)])
 
 
-def _third(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
+def _third(space: Namespace, x: Any, kind: Kind) -> Any:
     n, h = space.size(x), space.size(x) // 2 + 1
     if kind.sine:
         x = space.flip(x)
-    spectrum = space.pair_after_first(space.cut(x, 0, h), space.flip(space.cut(x, n - h + 1)))
+    imaginary = space.join([space.zeros(x, 1), -space.flip(space.cut(x, n - h + 1))])
+    spectrum = space.pair(space.cut(x, 0, h), imaginary)
     spectrum *= _table(space, 'III', x, kind, kind.factor)
     back = transform(spectrum, n, space.axis, 'forward', 'c2r', True, single=True)
     odd = space.flip(space.cut(back, (n + 1) // 2))
-    return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd, out)
+    return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd)
 
 
-def _fourth(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
+def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
     if kind.sine:
         x = space.flip(x)
     if space.size(x) % 2:
@@ -100,7 +100,7 @@ def _fourth(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> 
     rotated = transform(rotated, None, space.axis, None, 'c2c', False, single=True)
     rotated *= _table(space, 'IV after', x, kind, kind.factor)
     odd = space.flip(rotated.imag)
-    return space.interleave(rotated.real, odd if kind.sine else -odd, out)
+    return space.interleave(rotated.real, odd if kind.sine else -odd)
 
 
 @keeps_tables(32)
@@ -138,7 +138,7 @@ def _fourth_odd(space: Namespace, x: Any, kind: Kind) -> Any:
     return made
 
 
-def _first(space: Namespace, x: Any, kind: Kind, out: Optional[np.ndarray]) -> Any:
+def _first(space: Namespace, x: Any, kind: Kind) -> Any:
     if kind.sine:
         zero = space.zeros(x, 1)
         spectrum = _forward(space, space.join([zero, x, zero, -space.flip(x)])).imag

@@ -5,7 +5,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "base/arith.h"
 #include "base/half.h"
 
 /* Addresses of a group of lines: point k of line l has its real part at number first[l] + k * step
@@ -113,6 +115,43 @@ DEFINE_TYPE(number, stn_fft_number)
 DEFINE_TYPE(half, uint16_t)
 #endif
 
+/* ---- real numbers, by rows of adjacent lines */
+
+/* Rows that are moved before those of the next lines, so that they stay in cache. */
+#define ROWS_TILE 64
+
+/* The number of lines from l on, below `lines`, that are adjacent to each other. */
+static int64_t adjacent(const addresses *p, int64_t l, int64_t lines) {
+    int64_t run = 1;
+    while (l + run < lines && p->first[l + run] == p->first[l] + run) run++;
+    return run;
+}
+
+static void load_rows(const stn_fft_kernels *kernels, stn_planes x, const stn_fft_number *base, const addresses *p,
+                      int64_t lanes) {
+    if (!p->imag_offset) memset(x.im, 0, (size_t)(p->points * lanes) * sizeof *x.im);
+    for (int64_t k = 0; k < p->points; k += ROWS_TILE)
+        for (int64_t l = 0, run; l < lanes; l += run) {
+            const int64_t rows = stn_min(ROWS_TILE, p->points - k), at = k * lanes + l;
+            const stn_fft_number *from = base + p->first[l] + k * p->step;
+            run = adjacent(p, l, lanes);
+            kernels->copy_rows(x.re + at, lanes, from, p->step, 1, rows, run);
+            if (p->imag_offset) kernels->copy_rows(x.im + at, lanes, from + p->imag_offset, p->step, 1, rows, run);
+        }
+}
+
+static void store_rows(const stn_fft_kernels *kernels, stn_fft_number *base, stn_planes x, const addresses *p,
+                       int64_t lanes, int64_t count, stn_fft_number factor) {
+    for (int64_t k = 0; k < p->points; k += ROWS_TILE)
+        for (int64_t l = 0, run; l < count; l += run) {
+            const int64_t rows = stn_min(ROWS_TILE, p->points - k), at = k * lanes + l;
+            stn_fft_number *to = base + p->first[l] + k * p->step;
+            run = adjacent(p, l, count);
+            kernels->copy_rows(to, p->step, x.re + at, lanes, factor, rows, run);
+            if (p->imag_offset) kernels->copy_rows(to + p->imag_offset, p->step, x.im + at, lanes, factor, rows, run);
+        }
+}
+
 /* ---- groups */
 
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_kernels *kernels, stn_planes x,
@@ -135,6 +174,8 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const 
         kernels->load_along(x, from, p.points, stride / 2, lanes);
     else if (!p.imag_offset && p.step == 1 && stride > 0)
         kernels->load_reals(x, from, p.points, stride, lanes);
+    else if (view->side.real)
+        load_rows(kernels, x, view->base, &p, lanes);
     else
         load_number(x, view->base, &p, lanes);
 }
@@ -159,6 +200,8 @@ void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const
         kernels->store_along(to, x, p.points, stride / 2, lanes, factor);
     else if (!p.imag_offset && p.step == 1 && stride > 0)
         kernels->store_reals(to, x, p.points, stride, lanes, factor);
+    else if (view->side.real)
+        store_rows(kernels, view->base, x, &p, lanes, g->count, factor);
     else
         store_number(view->base, x, &p, lanes, g->count, factor);
 }

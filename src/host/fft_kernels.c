@@ -110,50 +110,64 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 }
 
 /* Any odd radix r: with a[n] = x[n] + x[r - n] and d[n] = x[n] - x[r - n], outputs j and r - j are
- *     x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r) */
-INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes,
-                      const bool real) {
-    enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };
-    stn_fft_number ar[H][STN_FFT_LANES], ai[H][STN_FFT_LANES], dr[H][STN_FFT_LANES], di[H][STN_FFT_LANES];
-    const int r = g->radix, half = r / 2;
-    const int64_t far = g->m * width;
-    for (int64_t at = 0; at < g->m * width; at += lanes) {
-        const int64_t p = at / width, i = at % width;
-        const stn_fft_number *w = g->twiddles + p * 2 * (r - 1);
-        stn_fft_number *yr = y.re + r * p * width + i, *yi = y.im + r * p * width + i;
-        stn_fft_number er[STN_FFT_LANES], ei[STN_FFT_LANES], odd_re[STN_FFT_LANES], odd_im[STN_FFT_LANES];
-        EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l]; }
-        for (int n = 1; n <= half; n++) {
-            const stn_fft_number *lr = x.re + at + n * far, *li = x.im + at + n * far;
-            const stn_fft_number *hr = x.re + at + (r - n) * far, *hi = x.im + at + (r - n) * far;
-            EACH_LANE(l) {
-                ar[n][l] = lr[l] + hr[l], dr[n][l] = lr[l] - hr[l];
-                er[l] += ar[n][l];
-                if (real) continue;
-                ai[n][l] = li[l] + hi[l], di[n][l] = li[l] - hi[l];
-                ei[l] += ai[n][l];
-            }
-        }
-        EACH_LANE(l) { yr[l] = er[l], yi[l] = ei[l]; }
-        for (int j = 1; j <= half; j++) {
-            EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l], odd_re[l] = odd_im[l] = 0; }
-            for (int n = 1, angle = j; n <= half; n++, angle = angle + j < r ? angle + j : angle + j - r) {
-                const stn_fft_number c = g->circle[2 * angle], s = -g->circle[2 * angle + 1];
-                EACH_LANE(l) {
-                    er[l] += c * ar[n][l], odd_re[l] += s * dr[n][l];
-                    if (real) continue;
-                    ei[l] += c * ai[n][l], odd_im[l] += s * di[n][l];
-                }
-            }
-            const stn_fft_number *w1 = w + 2 * (j - 1), *w2 = w + 2 * (r - j - 1);
-            EACH_LANE(l) {
-                const number low = mul((number){er[l] + odd_im[l], ei[l] - odd_re[l]}, w1[0], w1[1]);
-                const number high = mul((number){er[l] - odd_im[l], ei[l] + odd_re[l]}, w2[0], w2[1]);
-                yr[j * width + l] = low.re, yi[j * width + l] = low.im;
-                yr[(r - j) * width + l] = high.re, yi[(r - j) * width + l] = high.im;
-            }
-        }
+ *     x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r)
+ * Inputs n begin at x + n * far, outputs j at y + j * width; w has twiddle factors from output 1
+ * on. A butterfly transforms a vector of numbers, since compilers would vectorise the sums. */
+#define DEFINE_ODD_BUTTERFLY(name, word, in_memory)                                                                    \
+    INLINE void name(stn_planes x, stn_planes y, const stn_fft_number *w, const stn_fft_number *circle, int64_t far,   \
+                     int64_t width, int r, const bool real) {                                                          \
+        enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };                                                                    \
+        word ar[H], ai[H], dr[H], di[H], sum_re = *(const in_memory *)x.re, sum_im = {0};                              \
+        if (!real) sum_im = *(const in_memory *)x.im;                                                                  \
+        const word first_re = sum_re, first_im = sum_im;                                                               \
+        for (int n = 1; n <= r / 2; n++) {                                                                             \
+            const word lr = *(const in_memory *)(x.re + n * far), hr = *(const in_memory *)(x.re + (r - n) * far);     \
+            ar[n] = lr + hr, dr[n] = lr - hr;                                                                          \
+            sum_re += ar[n];                                                                                           \
+            if (real) continue;                                                                                        \
+            const word li = *(const in_memory *)(x.im + n * far), hi = *(const in_memory *)(x.im + (r - n) * far);     \
+            ai[n] = li + hi, di[n] = li - hi;                                                                          \
+            sum_im += ai[n];                                                                                           \
+        }                                                                                                              \
+        *(in_memory *)y.re = sum_re, *(in_memory *)y.im = sum_im;                                                      \
+        for (int j = 1; j <= r / 2; j++) {                                                                             \
+            word er = first_re, ei = first_im, odd_re = {0}, odd_im = {0};                                             \
+            for (int n = 1, angle = j; n <= r / 2; n++, angle = angle + j < r ? angle + j : angle + j - r) {           \
+                const stn_fft_number c = circle[2 * angle], s = -circle[2 * angle + 1];                                \
+                er += c * ar[n], odd_re += s * dr[n];                                                                  \
+                if (!real) ei += c * ai[n], odd_im += s * di[n];                                                       \
+            }                                                                                                          \
+            const word low_re = er + odd_im, low_im = ei - odd_re, high_re = er - odd_im, high_im = ei + odd_re;       \
+            const stn_fft_number *u = w + 2 * (j - 1), *v = w + 2 * (r - j - 1);                                       \
+            *(in_memory *)(y.re + j * width) = low_re * u[0] - low_im * u[1];                                          \
+            *(in_memory *)(y.im + j * width) = low_re * u[1] + low_im * u[0];                                          \
+            *(in_memory *)(y.re + (r - j) * width) = high_re * v[0] - high_im * v[1];                                  \
+            *(in_memory *)(y.im + (r - j) * width) = high_re * v[1] + high_im * v[0];                                  \
+        }                                                                                                              \
     }
+typedef stn_fft_number wide __attribute__((vector_size(64)));
+typedef stn_fft_number wide_unaligned __attribute__((vector_size(64), aligned(sizeof(stn_fft_number))));
+DEFINE_ODD_BUTTERFLY(odd_butterfly_wide, wide, wide_unaligned)
+DEFINE_ODD_BUTTERFLY(odd_butterfly_vector, vector, unaligned)
+DEFINE_ODD_BUTTERFLY(odd_butterfly_number, stn_fft_number, stn_fft_number)
+
+/* The last butterfly may repeat some numbers of the one before it, so that all are vectors. */
+#define EACH_ODD_BUTTERFLY(butterfly, lanes)                                                                           \
+    for (int64_t p = 0; p < g->m; p++)                                                                                 \
+        for (int64_t next = 0; next < width; next += (lanes)) {                                                        \
+            const int64_t i = next + (lanes) > width ? width - (lanes) : next, at = p * width + i;                     \
+            const int64_t to = g->radix * p * width + i;                                                               \
+            butterfly((stn_planes){x.re + at, x.im + at}, (stn_planes){y.re + to, y.im + to},                          \
+                      g->twiddles + p * 2 * (g->radix - 1), g->circle, g->m * width, width, g->radix, real);           \
+        }
+
+INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool real) {
+    if (width >= STN_FFT_LANES)
+        EACH_ODD_BUTTERFLY(odd_butterfly_wide, STN_FFT_LANES)
+    else if (width >= V)
+        EACH_ODD_BUTTERFLY(odd_butterfly_vector, V)
+    else
+        EACH_ODD_BUTTERFLY(odd_butterfly_number, 1)
 }
 
 /* Makes the widths of the first stage compile-time constants. */
@@ -179,12 +193,9 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
         BY_WIDTH(radix_3)
     } else if (g->radix == 2) {
         BY_WIDTH(radix_2)
-    } else if (width % STN_FFT_LANES == 0)
-        radix_odd(g, x, y, width, STN_FFT_LANES, real);
-    else if (width % (STN_FFT_LANES / 2) == 0)
-        radix_odd(g, x, y, width, STN_FFT_LANES / 2, real);
-    else
-        radix_odd(g, x, y, width, 1, real);
+    } else {
+        radix_odd(g, x, y, width, real);
+    }
 }
 
 /* ---- points */
@@ -298,6 +309,68 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
     }
 }
 
+/* ---- rows, for cosine and sine transforms */
+
+/* Whole vectors of a row, then its other numbers. */
+#define EACH_ROW_VECTOR(l) for (int64_t l = 0; l + V <= lanes; l += V)
+#define EACH_ROW_NUMBER(l) INDEPENDENT for (int64_t l = lanes - lanes % V; l < lanes; l++)
+
+INLINE void copy_rows_of(stn_fft_number *to, int64_t to_step, const stn_fft_number *from, int64_t from_step,
+                         stn_fft_number factor, int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        EACH_ROW_VECTOR(l) UNALIGNED(to + k * to_step + l) = factor * UNALIGNED_CONST(from + k * from_step + l);
+        EACH_ROW_NUMBER(l) to[k * to_step + l] = factor * from[k * from_step + l];
+    }
+}
+
+INLINE void join_rows_of(stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                         const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                         int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        EACH_ROW_VECTOR(l) {
+            const vector re = factor * UNALIGNED_CONST(a + k * a_step + l);
+            const vector im = b ? b_factor * UNALIGNED_CONST(b + k * b_step + l) : (vector){0};
+            UNALIGNED(zr + l) = re * wr - im * wi, UNALIGNED(zi + l) = re * wi + im * wr;
+        }
+        EACH_ROW_NUMBER(l) {
+            const number v = {factor * a[k * a_step + l], b ? b_factor * b[k * b_step + l] : 0}, t = mul(v, wr, wi);
+            z.re[k * z_step + l] = t.re, z.im[k * z_step + l] = t.im;
+        }
+    }
+}
+
+INLINE void split_rows_of(stn_planes z, int64_t z_step, stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                          stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                          int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        const stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        EACH_ROW_VECTOR(l) {
+            const vector re = UNALIGNED_CONST(zr + l), im = UNALIGNED_CONST(zi + l);
+            UNALIGNED(a + k * a_step + l) = factor * (re * wr - im * wi);
+            if (b) UNALIGNED(b + k * b_step + l) = b_factor * (re * wi + im * wr);
+        }
+        EACH_ROW_NUMBER(l) {
+            const number t = mul((number){z.re[k * z_step + l], z.im[k * z_step + l]}, wr, wi);
+            a[k * a_step + l] = factor * t.re;
+            if (b) b[k * b_step + l] = b_factor * t.im;
+        }
+    }
+}
+
+INLINE void combine_rows_of(stn_fft_number *to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,
+                            stn_fft_number im_factor, int64_t count, const int64_t lanes) {
+    INDEPENDENT for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number *zr = z.re + k * z_step, *zi = z.im + k * z_step;
+        stn_fft_number *out = to + k * to_step;
+        EACH_ROW_VECTOR(l)
+        UNALIGNED(out + l) = factor * UNALIGNED_CONST(zr + l) + im_factor * UNALIGNED_CONST(zi + l);
+        EACH_ROW_NUMBER(l) out[l] = factor * zr[l] + im_factor * zi[l];
+    }
+}
+
 /* ---- instruction sets */
 
 #define BY_LANES(kernel, ...)                                                                                          \
@@ -305,6 +378,8 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
         kernel(__VA_ARGS__, STN_FFT_LANES);                                                                            \
     else if (lanes == STN_FFT_LANES / 2)                                                                               \
         kernel(__VA_ARGS__, STN_FFT_LANES / 2);                                                                        \
+    else if (lanes == 1)                                                                                               \
+        kernel(__VA_ARGS__, 1);                                                                                        \
     else                                                                                                               \
         kernel(__VA_ARGS__, lanes);
 #define TO_HALF(z, h, twiddles, lanes)                                                                                 \
@@ -359,7 +434,29 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, cons
         isa, attribute, store_reals, REALS,                                                                            \
         (stn_fft_number * to, stn_planes from, int64_t points, int64_t stride, int64_t lanes, stn_fft_number factor),  \
         to, from, points, stride, factor)                                                                              \
+    KERNEL(isa, attribute, copy_rows, copy_rows_of,                                                                    \
+           (stn_fft_number * to, int64_t to_step, const stn_fft_number *from, int64_t from_step,                       \
+            stn_fft_number factor, int64_t count, int64_t lanes),                                                      \
+           to, to_step, from, from_step, factor, count)                                                                \
+    KERNEL(isa, attribute, join_rows, join_rows_of,                                                                    \
+           (stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,              \
+            const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,             \
+            int64_t count, int64_t lanes),                                                                             \
+           z, z_step, a, a_step, factor, b, b_step, b_factor, table, count)                                            \
+    KERNEL(                                                                                                            \
+        isa, attribute, split_rows, split_rows_of,                                                                     \
+        (stn_planes z, int64_t z_step, stn_fft_number * a, int64_t a_step, stn_fft_number factor, stn_fft_number * b,  \
+         int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table, int64_t count, int64_t lanes),          \
+        z, z_step, a, a_step, factor, b, b_step, b_factor, table, count)                                               \
+    KERNEL(isa, attribute, combine_rows, combine_rows_of,                                                              \
+           (stn_fft_number * to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,                 \
+            stn_fft_number im_factor, int64_t count, int64_t lanes),                                                   \
+           to, to_step, z, z_step, factor, im_factor, count)                                                           \
     static const stn_fft_kernels kernels_##isa = {                                                                     \
+        .copy_rows = copy_rows_##isa,                                                                                  \
+        .join_rows = join_rows_##isa,                                                                                  \
+        .split_rows = split_rows_##isa,                                                                                \
+        .combine_rows = combine_rows_##isa,                                                                            \
         .real_stage = real_stage_##isa,                                                                                \
         .load_reals = load_reals_##isa,                                                                                \
         .store_reals = store_reals_##isa,                                                                              \

@@ -52,6 +52,22 @@ typedef struct stn_fft_kernels {
     void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
+    /* Rows of one number of each line; row k of x begins at x + k * x_step.
+     *     copy_rows      to[k] = factor * from[k]
+     *     join_rows      z[k] = (factor * a[k] + i b_factor * b[k]) * table[k]
+     *     split_rows     a[k] = factor * Re(z[k] table[k]), b[k] = b_factor * Im(z[k] table[k])
+     *     combine_rows   to[k] = factor * Re(z[k]) + im_factor * Im(z[k])
+     * The table has pairs and is the same for all lines. b may be NULL: zero, or not stored. */
+    void (*copy_rows)(stn_fft_number *to, int64_t to_step, const stn_fft_number *from, int64_t from_step,
+                      stn_fft_number factor, int64_t count, int64_t lanes);
+    void (*join_rows)(stn_planes z, int64_t z_step, const stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                      const stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                      int64_t count, int64_t lanes);
+    void (*split_rows)(stn_planes z, int64_t z_step, stn_fft_number *a, int64_t a_step, stn_fft_number factor,
+                       stn_fft_number *b, int64_t b_step, stn_fft_number b_factor, const stn_fft_number *table,
+                       int64_t count, int64_t lanes);
+    void (*combine_rows)(stn_fft_number *to, int64_t to_step, stn_planes z, int64_t z_step, stn_fft_number factor,
+                         stn_fft_number im_factor, int64_t count, int64_t lanes);
 } stn_fft_kernels;
 
 /* The fastest set that this CPU supports. */

@@ -25,7 +25,7 @@ struct stn_fft_line {
 /* ---- tables */
 
 /* Each root is the product of two twiddles in long double, rounded. */
-stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n) {
+stn_fft_number *stn_fft_twiddles_from(double first, int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;
     long double fine_re[STEP], fine_im[STEP], re = 1, im = 0;
@@ -38,14 +38,16 @@ stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n) {
     for (int64_t k = 0; k < count; k++) {
         int64_t f = k % STEP;
         if (!f) {
-            re = cosl(turn * (long double)k / (long double)n);
-            im = -sinl(turn * (long double)k / (long double)n);
+            re = cosl(turn * ((long double)k + first) / (long double)n);
+            im = -sinl(turn * ((long double)k + first) / (long double)n);
         }
         twiddles[2 * k] = (stn_fft_number)(re * fine_re[f] - im * fine_im[f]);
         twiddles[2 * k + 1] = (stn_fft_number)(re * fine_im[f] + im * fine_re[f]);
     }
     return twiddles;
 }
+
+stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n) { return stn_fft_twiddles_from(0, count, n); }
 
 double stn_fft_share(double factor, int64_t n) {
     if (!(factor > 0 && factor < 1)) return 1;

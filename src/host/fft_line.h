@@ -19,6 +19,8 @@ stn_planes stn_fft_line_run_real(const stn_fft_line *line, const stn_fft_kernels
                                  stn_planes other, int64_t lanes);
 /* exp(-2 pi i k / n) for k < count, as pairs; NULL if out of memory. */
 stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n);
+/* exp(-2 pi i (k + first) / n). */
+stn_fft_number *stn_fft_twiddles_from(double first, int64_t count, int64_t n);
 /* The part of a remaining scale factor that a pass along n points should apply: a power of two
  * between 1/(2n) and 1, so that intermediate results are no larger than final ones and no rounding
  * is added. */

@@ -1,6 +1,6 @@
-/* The arithmetic type of host FFTs. The files fft_axes, fft_group, fft_line, fft_long, fft_odd and
- * fft_kernels are compiled twice: for float64, and with STN_FFT_F32 for float32, with _f32 in all
- * names. */
+/* The arithmetic type of host FFTs. The files fft_axes, fft_cosine, fft_group, fft_line, fft_long,
+ * fft_odd and fft_kernels are compiled twice: for float64, and with STN_FFT_F32 for float32, with
+ * _f32 in all names. */
 #ifndef STN_HOST_FFT_NUMBER_H
 #define STN_HOST_FFT_NUMBER_H
 
@@ -21,6 +21,15 @@ typedef float stn_fft_number;
 #define stn_fft_line_run stn_fft_line_run_f32
 #define stn_fft_line_run_real stn_fft_line_run_real_f32
 #define stn_fft_twiddles stn_fft_twiddles_f32
+#define stn_fft_twiddles_from stn_fft_twiddles_from_f32
+#define stn_fft_cosine stn_fft_cosine_f32
+#define stn_fft_cosine_create stn_fft_cosine_create_f32
+#define stn_fft_cosine_destroy stn_fft_cosine_destroy_f32
+#define stn_fft_cosine_inner stn_fft_cosine_inner_f32
+#define stn_fft_cosine_capacity stn_fft_cosine_capacity_f32
+#define stn_fft_cosine_run stn_fft_cosine_run_f32
+#define stn_fft_cosine_before stn_fft_cosine_before_f32
+#define stn_fft_cosine_after stn_fft_cosine_after_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32
 #define stn_fft_group_scale_down stn_fft_group_scale_down_f32

@@ -54,7 +54,8 @@ static stn_points points(const stn_plan *plan, stn_work_array array, const void 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    if (stn_fft_is_real_to_real(&plan->fft) && row != &stn_fft_strategy_fft) {
+    const bool has_cosines = row == &stn_fft_strategy_fft || row == &stn_fft_strategy_host;
+    if (stn_fft_is_real_to_real(&plan->fft) && !has_cosines) {
         snprintf(reason, size, "it has no cosine and sine transforms");
         return false;
     }

@@ -15,10 +15,10 @@ static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_er
     if (t->rank < 1 || t->rank > STN_MAX_RANK)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the transform's rank is %d: 1 to %d axes can be transformed", t->rank, STN_MAX_RANK);
-    if (t->kind < STN_C2C || t->kind > STN_DST3)
+    if (t->kind < STN_C2C || t->kind > STN_DST4)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the transform's kind %d is unknown: use STN_C2C, STN_R2C, STN_C2R, STN_DCT2, STN_DCT3, "
-                        "STN_DST2 or STN_DST3",
+                        "the transform's kind %d is unknown: use STN_C2C, STN_R2C, STN_C2R, STN_DCT1 to STN_DCT4, "
+                        "or STN_DST1 to STN_DST4",
                         (int)t->kind);
     if (t->kind == STN_C2C && t->direction != STN_FORWARD && t->direction != STN_INVERSE)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -69,6 +69,9 @@ static stn_status canonical_extents(const stn_transform *t, stn_fft *fft, stn_er
         if (!extent)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "extent[%d] is 0: every axis needs at least one point",
                             axis);
+        if (fft->kind == STN_DCT1 && extent == 1)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "extent[%d] is 1: a cosine transform of type 1 needs at least two points", axis);
         fft->n[3 - fft->rank + axis] = (int64_t)extent;
         /* one more: the half spectrum of one point is as large as two real points */
         overflow = overflow || extent >= INT64_MAX || stn_mul_overflows(total, (int64_t)extent + 1, &total);
@@ -184,7 +187,8 @@ double stn_fft_flops(const stn_fft *fft) {
 /* ---- description ----------------------------------------------------------------------------- */
 
 const char *stn_transform_kind_name(stn_transform_kind kind) {
-    static const char *const names[] = {"c2c", "r2c", "c2r", "dct2", "dct3", "dst2", "dst3"};
+    static const char *const names[] = {"c2c",  "r2c",  "c2r",  "dct2", "dct3", "dst2",
+                                        "dst3", "dct1", "dst1", "dct4", "dst4"};
     return names[kind];
 }
 

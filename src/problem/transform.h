@@ -35,7 +35,7 @@ typedef struct stn_fft {
 
 stn_status stn_fft_make(const stn_transform *transform, stn_fft *fft, stn_error *error);
 
-/* Whether it is a cosine or sine transform, which only GPUs run. */
+/* Whether it is a cosine or sine transform. */
 static inline bool stn_fft_is_real_to_real(const stn_fft *fft) { return fft->kind >= STN_DCT2; }
 /* Bytes of one element of a side. */
 size_t stn_fft_element(const stn_fft *fft, const stn_fft_side *side);

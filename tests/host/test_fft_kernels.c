@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/fft_cosine.h"
 #include "host/fft_line.h"
 #include "host_grids.h"
 
@@ -49,6 +50,26 @@ Test(fft_kernels, instruction_sets_are_bit_identical) {
                               !memcmp(a.im, b.im, (size_t)count * sizeof(stn_fft_number)),
                           "set %d, %ld points, %ld lines", set, (long)sizes[i], (long)lanes_of[l]);
             }
+}
+
+Test(fft_kernels, cosine_transforms_are_bit_identical) {
+    const stn_fft_kernels *words;
+    for (int set = 1; (words = stn_fft_kernels_at(set)); set++)
+        for (int kind = STN_DCT2; kind <= STN_DST4; kind++)
+            for (int64_t n = 2; n < 30; n++)
+                for (int l = 0; l < 3; l++) {
+                    const stn_fft fft = {.kind = (stn_transform_kind)kind, .orthogonal = n % 2};
+                    const int64_t lanes = lanes_of[l];
+                    stn_fft_cosine *c;
+                    cr_assert_eq(stn_fft_cosine_create(&fft, n, true, &c, NULL), STN_OK);
+                    fill(&one, n * lanes, (uint64_t)n), fill(&two, n * lanes, (uint64_t)n);
+                    stn_planes a =
+                        stn_fft_cosine_run(c, stn_fft_kernels_at(0), planes(one.x), planes(one.other), lanes);
+                    stn_planes b = stn_fft_cosine_run(c, words, planes(two.x), planes(two.other), lanes);
+                    cr_assert(!memcmp(a.re, b.re, (size_t)(n * lanes) * sizeof(stn_fft_number)),
+                              "set %d, kind %d, %ld points, %ld lines", set, kind, (long)n, (long)lanes);
+                    stn_fft_cosine_destroy(c);
+                }
 }
 
 Test(fft_kernels, lines_match_the_defining_sum) {

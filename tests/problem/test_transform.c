@@ -110,12 +110,18 @@ static void refused(const stn_transform *t, const char *first, const char *secon
     expect_refusal(stn_transform_validate(t, &error), &error, first, second);
 }
 
+static stn_transform line_of_one(void) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1, t.extent[0] = 1;
+    return t;
+}
+
 Test(transform, refusals) {
     stn_transform t = plane();
     refused(NULL, "transform is NULL", "pass");
     t.rank = 0, refused(&t, "rank is 0", "1 to 3");
     t.rank = 4, refused(&t, "rank is 4", "1 to 3");
-    t = plane(), t.kind = (stn_transform_kind)7, refused(&t, "kind 7", "STN_C2C");
+    t = plane(), t.kind = (stn_transform_kind)11, refused(&t, "kind 11", "STN_C2C");
     t = plane(), t.direction = (stn_direction)2, refused(&t, "direction 2", "STN_FORWARD");
     t = plane(), t.dtype = (stn_dtype)5, refused(&t, "dtype 5", "STN_F64");
     t = plane(), t.f16_sums = 1, refused(&t, "f16_sums", "f32");
@@ -125,6 +131,7 @@ Test(transform, refusals) {
     t = plane(), t.kind = STN_R2C, t.alignment = 4, refused(&t, "alignment is 4", "from 8");
     t = plane(), t.kind = STN_C2R, t.alignment = 4, refused(&t, "alignment is 4", "from 8");
     t = plane(), t.alignment = 24, refused(&t, "alignment is 24", "power of two");
+    t = line_of_one(), t.kind = STN_DCT1, refused(&t, "extent[0] is 1", "two points");
     t = plane(), t.extent[1] = 0, refused(&t, "extent[1] is 0", "at least one point");
     t = plane(), t.extent[0] = SIZE_MAX / 4, refused(&t, "bytes of complex f32", "63 bits");
     t = plane(), t.batch = SIZE_MAX, refused(&t, "bytes of complex f32", "63 bits");

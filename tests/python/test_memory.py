@@ -7,6 +7,8 @@ import numpy as np
 
 import stentor
 from stentor import _memo
+from stentor._namespace import NUMPY
+from stentor._trigonometric import Kind, lines
 
 
 def resident():
@@ -15,7 +17,7 @@ def resident():
 
 
 class Kept(unittest.TestCase):
-    MOST = 64 << 20
+    MAX_BYTES = 64 << 20
 
     def setUp(self):
         stentor.clear_cache()
@@ -27,8 +29,8 @@ class Kept(unittest.TestCase):
         before = resident()
         for n in range(200003, 200003 + 60):
             stentor.fft.fft(x[:n])
-            self.assertTrue(len(_memo._prepared) == 1 or sum(_memo._bytes.values()) <= self.MOST)
-        self.assertLess(resident() - before, 4 * self.MOST, 'of the process, in which freed memory may stay')
+            self.assertTrue(len(_memo._prepared) == 1 or sum(_memo._bytes.values()) <= self.MAX_BYTES)
+        self.assertLess(resident() - before, 4 * self.MAX_BYTES, 'of the process, in which freed memory may stay')
         self.assertGreaterEqual(len(_memo._prepared), 1)
 
     def test_workspaces_of_plans_count(self):
@@ -42,8 +44,8 @@ class Kept(unittest.TestCase):
                 before = resident()
                 for n in range(1001, 1060):
                     call(grids[:n])
-                self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
-                self.assertLess(resident() - before, 2 * self.MOST, 'of the process, in which freed memory may stay')
+                self.assertLessEqual(sum(_memo._bytes.values()), self.MAX_BYTES)
+                self.assertLess(resident() - before, 2 * self.MAX_BYTES, 'of the process, in which freed memory may stay')
 
     def test_transforms_of_several_axes_take_the_memory_of_their_results(self):
         for shape, dtype in (((1001, 999), 'complex128'), ((1001, 999), 'float32'), ((61, 99, 101), 'complex64')):
@@ -69,7 +71,7 @@ class Kept(unittest.TestCase):
         stentor.fft.fft(x[:1999993])
         self.assertIs(list(_memo._prepared.values())[-1], kept[-1])
         stentor.laplace(x[:100000])
-        self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
+        self.assertLessEqual(sum(_memo._bytes.values()), self.MAX_BYTES)
 
     def test_small_filters_with_new_arguments_evict_nothing(self):
         x = np.random.default_rng(6).random((16, 16))
@@ -84,7 +86,7 @@ class Kept(unittest.TestCase):
 
     def test_an_entry_that_is_replaced_counts_once(self):
         class Entry:
-            cached_bytes = self.MOST // 3
+            cached_bytes = self.MAX_BYTES // 3
 
             def finish(self):
                 pass
@@ -99,8 +101,8 @@ class Kept(unittest.TestCase):
         stentor.gaussian_filter(x[0], 3, radius=5000)
         stentor.correlate(x, np.ones((3, 3)))
         stentor.uniform_filter(x, 4)
-        stentor.fft.dct(x)
-        stentor.fft.dct(x[:, :39], type=4)
+        lines(NUMPY, x, Kind(2, False, 1.0, False))
+        lines(NUMPY, x[:, :39], Kind(4, False, 1.0, False))
         kept = {each.__name__: each.cache_info().currsize for each in _memo._tables}
         self.assertEqual([name for name, count in kept.items() if not count], [])
         self.assertEqual(kept['_squares'], 1, 'only the short table')

@@ -402,6 +402,7 @@ static layout paired_layout(const stn_fft_side *side, fft_place place, int paire
 bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t size) {
     memset(passes, 0, sizeof *passes);
     const int paired = paired_axis(fft);
+    if (fft->kind > STN_DST3) return refuse(reason, size, "it has no cosine and sine transforms of types 1 and 4");
     if (paired < 0) return refuse(reason, size, "its numbers are not adjacent in pairs");
     stn_fft pairs = *fft; /* as a Fourier transform of as many complex numbers */
     pairs.kind = STN_C2C;

@@ -66,6 +66,18 @@ Test(fft_choice, estimates_choose_the_measured_faster_strategy) {
     }
 }
 
+/* GPUs have cosine transforms of types 2 and 3 only. */
+Test(fft_choice, types_of_cosine_transforms) {
+    const stn_machine machine = h200();
+    for (int kind = STN_DCT2; kind <= STN_DST4; kind++) {
+        stn_transform t = STN_TRANSFORM_INIT;
+        stn_fft fft;
+        t.rank = 2, t.extent[0] = t.extent[1] = 64, t.kind = (stn_transform_kind)kind;
+        OK(stn_fft_make(&t, &fft, &error));
+        cr_expect(isfinite(seconds(&fft, &machine, "fft")) == (kind <= STN_DST3), "kind %d", kind);
+    }
+}
+
 /* For few points one launch takes as long as each of two; for many, one multiprocessor is slower
  * than the whole GPU. */
 Test(fft_choice, block_strategy_for_small_grids) {
