@@ -195,10 +195,10 @@ static void shifted(suite *s) { try_many(s, "skewed tile", STN_F64, s->full ? 20
 static void single(suite *s) {
     try_many(s, "steps a launch", STN_F64, s->full ? 200 : 12, 1, ALIKE, 2, s->full ? 12 : 6);
 }
-/* Rows of f16 and of f32 that begin at either element of a word. */
+/* Rows of f16 that begin at either element of a word. */
 static void halves(suite *s) {
-    try_many(s, "steps a launch", STN_F32, s->full ? 200 : 8, 1, ANY, 2, s->full ? 12 : 6);
-    try_many(s, "4 x 4 points a lane", STN_F32, s->full ? 100 : 8, 1, ANY, 2, 6);
+    try_many(s, "steps a launch", STN_F16, s->full ? 200 : 8, 1, ANY, 2, s->full ? 12 : 6);
+    try_many(s, "4 x 4 points a lane", STN_F16, s->full ? 100 : 8, 1, ANY, 2, 6);
 }
 /* Aligned rows whose last access is a partial one. */
 static void partial(suite *s) {
