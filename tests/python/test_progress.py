@@ -181,6 +181,10 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(interruptible(lambda: 7), 7)
         with self.assertRaisesRegex(ValueError, 'none'):
             interruptible(functools.partial(int, 'none'))
+        with unittest.mock.patch('threading.Thread.start', side_effect=RuntimeError("can't start new thread")):
+            self.assertEqual(interruptible(lambda: 8), 8)
+            with self.assertRaisesRegex(ValueError, 'none'):
+                interruptible(functools.partial(int, 'none'))
         with unittest.mock.patch('stentor._fft_run.interruptible', side_effect=lambda make: make()) as used:
             for points, calls in ((1 << 19, 0), (1048583, 1)):
                 stentor.fft.fft(np.ones(points, np.complex64))
