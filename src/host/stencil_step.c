@@ -24,6 +24,7 @@
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
 #define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
 #define LEAST_DENSE 256        /* the same for a full box of taps */
+#define SHORT_ROW 32           /* maximum number of points of rows that are computed by columns */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
 #define MIN_BLOCK_POINTS 64    /* for longer rows */
 #define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
@@ -89,13 +90,15 @@ static void load_line(const stn_step *step, const char *row, int64_t x, int64_t 
         for (int64_t k = 0; k < count; k++) memcpy(to + k * size, row + (x + k) * stride, (size_t)size);
 }
 
-/* Copies one number of the lines' type in each of `rows` rows; strides are in bytes. */
+/* Copies one number of 1, 2, 4 or 8 bytes in each of `rows` rows; strides are in bytes. */
 static void copy_column(int64_t size, const char *from, int64_t from_stride, char *to, int64_t to_stride,
                         int64_t rows) {
     if (size == 4)
         for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 4);
     else if (size == 8)
         for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 8);
+    else if (size == 2)
+        for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 2);
     else
         for (int64_t r = 0; r < rows; r++) to[r * to_stride] = from[r * from_stride];
 }
@@ -540,13 +543,16 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
  * the points between two rows' interiors are overwritten, by edges or by copies of frozen points.
  *
  * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
- * copied into the buffer, and each column of an edge is summed as one line. */
+ * copied into the buffer, and each column of an edge is summed as one line.
+ *
+ * Other short rows are computed along columns as a whole, which are then one edge: rows of any
+ * type, also where taps read past sides. */
 typedef struct inside_rows {
-    bool at_once, joined;
-    int64_t edge[2][2]; /* points of a row: the low edge, and the high edge */
-    int64_t most;       /* points that are computed at once */
-    int64_t tile_rows;  /* of a tile */
-    int64_t pitch;      /* points of a column's copy */
+    bool at_once, joined, by_columns; /* by_columns excludes the others */
+    int64_t edge[2][2];               /* points of a row: the low edge, and the high edge */
+    int64_t most;                     /* points that are computed at once */
+    int64_t tile_rows;                /* of a tile */
+    int64_t pitch;                    /* points of a column's copy */
     /* points from the begin of the buffer to the tap of each line at the first point of an edge */
     int64_t position[2][STN_MAX_LINES];
 } inside_rows;
@@ -585,14 +591,14 @@ static bool place_edges(const stn_step *step, inside_rows *rows) {
                             rows->tile_rows <= MAX_BLOCK_POINTS);
 }
 
-static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
-                             inside_rows *rows) {
+static void find_rows_at_once(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
+                              inside_rows *rows) {
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
     rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1),
                          step->block_points);
-    rows->at_once = rows->joined = false;
+    rows->at_once = rows->joined = rows->by_columns = false;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
@@ -611,6 +617,18 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     while (!(rows->at_once = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
 }
 
+static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
+                             inside_rows *rows) {
+    find_rows_at_once(step, box, live, is_dense, rows);
+    const int64_t n = step->task->n[2], all = box->end[1] - box->begin[1];
+    if (rows->at_once || !step->lines || step->source.base || n > SHORT_ROW || n > all) return;
+    rows->joined = false;
+    rows->edge[0][0] = live[0];
+    rows->edge[0][1] = rows->edge[1][0] = rows->edge[1][1] = live[1];
+    rows->tile_rows = stn_min(MAX_BLOCK_POINTS, all);
+    while (!(rows->by_columns = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
+}
+
 static bool is_inside(const stn_tile *tile) {
     const stn_task *task = tile->step->task;
     const int64_t rows[2] = {1, tile->rows};
@@ -621,35 +639,95 @@ static bool is_inside(const stn_tile *tile) {
     return true;
 }
 
+/* Rows of one plane, of which columns are copied. */
+typedef struct rows_of_plane {
+    const char *row;      /* point 0 of the first row; NULL: past a side */
+    double constant;      /* past a constant side: the value of all points */
+    int64_t size, stride; /* bytes from point to point, and from row to row */
+    int64_t count;        /* number of rows */
+} rows_of_plane;
+
+/* Rows i1 and following, at most `count`. Numbers of another type than the lines' are converted,
+ * into memory of the tile. */
+static rows_of_plane find_rows(stn_tile *tile, int64_t i0, int64_t i1, int64_t count) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const stn_layout *from = &step->from;
+    const int64_t n = task->n[2], j0 = stn_task_fold(task, 0, i0), j1 = stn_task_fold(task, 1, i1);
+    const bool inside = i1 >= 0 && i1 < task->n[1];
+    rows_of_plane rows = {.count = inside ? stn_min(count, task->n[1] - i1) : 1};
+    if (j0 < 0 || j1 < 0) {
+        rows.constant = j0 < 0 ? stn_step_constant(task, 0, j0) : stn_step_constant(task, 1, j1);
+        return rows;
+    }
+    rows.row = row_at(from, tile->batch, j0, j1);
+    rows.size = from->stride[2] * from->size;
+    rows.stride = from->stride[1] * from->size;
+    if (is_line(step, from)) return rows;
+    double *const to = tile->carried[0];
+    rows.count = stn_min(rows.count, (int64_t)(sizeof tile->carried / sizeof *to) / n);
+    if (rows.size == from->size && rows.stride == n * rows.size)
+        load(step, from, rows.row, 0, rows.count * n, to);
+    else
+        for (int64_t r = 0; r < rows.count; r++) load(step, from, rows.row + r * rows.stride, 0, n, to + r * n);
+    rows.row = (const char *)to;
+    rows.size = sizeof *to;
+    rows.stride = n * rows.size;
+    return rows;
+}
+
 /* Copies the columns that taps read of both edges into the buffer. */
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
-    const int64_t size = step->line_size, n = task->n[2], rows = tile->rows + task->reach[1][0] + task->reach[1][1];
-    char *to = (char *)tile->buffer;
+    const int64_t n = task->n[2], pitch = inside->pitch * step->line_size;
+    const int64_t count = tile->rows + task->reach[1][0] + task->reach[1][1];
+    char *plane = (char *)tile->buffer, *to = plane;
     int64_t range[2];
-    for (size_t first = 0, end; first < task->ntaps; first = end) {
+    for (size_t first = 0, end; first < task->ntaps; first = end, plane = to) {
         end = plane_of_taps(task, first, range);
-        const char *row = row_at(&step->from, tile->batch, tile->first[0] + task->taps[first].offset[0],
-                                 tile->first[1] - task->reach[1][0]);
-        for (int side = 0; side < 2; side++) {
-            const int64_t *edge = inside->edge[side];
-            if (edge[0] >= edge[1]) continue;
-            for (int64_t i = edge[0] + range[0]; i < edge[1] + range[1]; i++, to += inside->pitch * size) {
-                const int64_t j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
-                if (j < 0)
-                    fill_line(step, stn_step_constant(task, 2, j), rows, to);
-                else
-                    copy_column(size, row + j * size, step->from.stride[1] * size, to, size, rows);
+        const int64_t i0 = tile->first[0] + task->taps[first].offset[0], i1 = tile->first[1] - task->reach[1][0];
+        for (int64_t r = 0; r < count;) {
+            const rows_of_plane rows = find_rows(tile, i0, i1 + r, count - r);
+            to = plane + r * step->line_size;
+            for (int side = 0; side < 2; side++) {
+                const int64_t *edge = inside->edge[side];
+                if (edge[0] >= edge[1]) continue;
+                for (int64_t i = edge[0] + range[0]; i < edge[1] + range[1]; i++, to += pitch) {
+                    const int64_t j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
+                    if (!rows.row || j < 0)
+                        fill_line(step, rows.row ? stn_step_constant(task, 2, j) : rows.constant, rows.count, to);
+                    else
+                        copy_column(step->line_size, rows.row + j * rows.size, rows.stride, to, step->line_size,
+                                    rows.count);
+                }
             }
+            to -= r * step->line_size;
+            r += rows.count;
         }
     }
+}
+
+/* Writes the sums of point i of each of the tile's rows. */
+static void write_column(stn_tile *tile, int64_t i, double *sums) {
+    const stn_step *step = tile->step;
+    const stn_layout *layout = &step->to;
+    const int64_t size = layout->size;
+    const char *from = (const char *)sums;
+    if (!is_line(step, layout)) {
+        if (step->divisor != 1)
+            for (int64_t r = 0; r < tile->rows; r++) sums[r] /= step->divisor;
+        step->kernels->store[layout->element](tile->carried, sums, (size_t)tile->rows);
+        from = (const char *)tile->carried;
+    }
+    copy_column(size, from, size,
+                row_at(layout, tile->batch, tile->first[0], tile->first[1]) + i * layout->stride[2] * size,
+                layout->stride[1] * size, tile->rows);
 }
 
 /* Computes both edges of a tile's rows. */
 static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
-    const int64_t size = step->line_size;
     const void *lines[STN_MAX_LINES];
     stn_terms terms = step->terms;
     terms.lines = lines;
@@ -661,11 +739,9 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside) {
         for (int64_t i = inside->edge[side][0]; i < inside->edge[side][1]; i++) {
             const int64_t column = (i - inside->edge[side][0]) * inside->pitch;
             for (size_t k = 0; k < step->lines; k++)
-                lines[k] = (const char *)tile->buffer + (inside->position[side][k] + column) * size;
+                lines[k] = (const char *)tile->buffer + (inside->position[side][k] + column) * step->line_size;
             sum_terms(tile, &terms, tile->sums[0], false);
-            copy_column(size, (const char *)tile->sums, size,
-                        row_at(&step->to, tile->batch, tile->first[0], tile->first[1]) + i * size,
-                        step->to.stride[1] * size, tile->rows);
+            write_column(tile, i, tile->sums[0]);
         }
 }
 
@@ -674,7 +750,7 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside) {
 static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, int64_t i1, int64_t end) {
     const int *reach = step->task->reach[1];
     const int64_t low = reach[0], high = step->task->n[1] - reach[1];
-    const int64_t rows = i1 >= low && i1 < high ? inside->tile_rows : TILE_ROWS;
+    const int64_t rows = inside->by_columns || (i1 >= low && i1 < high) ? inside->tile_rows : TILE_ROWS;
     if (inside->at_once) end = stn_min(end, i1 < low ? low : i1 < high ? high : end);
     return stn_min(rows, end - i1);
 }
@@ -706,14 +782,15 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
+            const bool by_rows = !all && !whole.by_columns;
             const int64_t end = tile.inside ? whole.edge[1][0] + (rows - tile.rows) * step->task->n[2] : live[2][1];
-            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && !all; tile.x += tile.count) {
+            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && by_rows; tile.x += tile.count) {
                 tile.count = stn_min(end - tile.x, tile.inside ? whole.most : step->block_points);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
             tile.rows = rows;
             /* The rows are now in cache. */
-            if (tile.inside) compute_edges(&tile, &whole);
+            if (tile.inside || (!all && whole.by_columns)) compute_edges(&tile, &whole);
             /* Frozen points, whose rows are now in cache. Those at the end of a joined row and at
              * the begin of the next one are copied together. */
             const int64_t joints = tile.inside && whole.joined ? rows - 1 : 0;
