@@ -24,7 +24,8 @@
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
 #define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
 #define LEAST_DENSE 256        /* the same for a full box of taps */
-#define SHORT_ROW 32           /* maximum number of points of rows that are computed by columns */
+#define MAX_AT_ONCE 256        /* maximum number of lines that are read in place */
+#define SHORT_ROW 48           /* maximum number of points of rows that are computed by columns */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
 #define MIN_BLOCK_POINTS 64    /* for longer rows */
 #define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
@@ -243,7 +244,8 @@ static bool find_lines(const stn_tile *tile, int64_t i1, const void **lines) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
     const int64_t at[3] = {tile->first[0], i1, tile->x}, counts[3] = {1, 1, tile->count};
-    if (!step->lines || step->from.stride[2] != 1 || !is_line(step, &step->from)) return false;
+    if (!step->lines || step->lines > MAX_AT_ONCE || step->from.stride[2] != 1 || !is_line(step, &step->from))
+        return false;
     for (int axis = 0; axis < 3 && !tile->inside; axis++)
         if (at[axis] < task->reach[axis][0] || at[axis] + counts[axis] + task->reach[axis][1] > task->n[axis])
             return false;
@@ -569,20 +571,32 @@ static size_t plane_of_taps(const stn_task *task, size_t first, int64_t range[2]
     return k;
 }
 
+/* The columns of one plane that are copied for an edge; range: of the offsets of the plane's taps.
+ * If rows are computed by columns: all columns, and one of the constant past each constant side. */
+static void find_columns(const stn_step *step, const inside_rows *rows, int side, const int64_t range[2],
+                         int64_t columns[2]) {
+    const stn_boundary *sides = step->task->boundary[2];
+    const bool all = rows->by_columns && side == 0;
+    columns[0] = all ? 0 - (sides[0].kind == STN_CONSTANT) : rows->edge[side][0] + range[0];
+    columns[1] = all ? step->task->n[2] + (sides[1].kind == STN_CONSTANT) : rows->edge[side][1] + range[1];
+    if (rows->edge[side][0] >= rows->edge[side][1]) columns[1] = columns[0];
+}
+
 /* Finds where taps read in the buffer. Returns false if the buffers are too small. */
 static bool place_edges(const stn_step *step, inside_rows *rows) {
     const stn_task *task = step->task;
-    int64_t position[2][STN_MAX_LINES], columns = 0, range[2];
+    int64_t position[2][STN_MAX_LINES], columns = 0, range[2], copied[2];
     rows->pitch = rows->tile_rows + task->reach[1][0] + task->reach[1][1];
     for (size_t first = 0, end; first < task->ntaps; first = end) {
         end = plane_of_taps(task, first, range);
         for (int side = 0; side < 2; side++) {
-            const int64_t points = rows->edge[side][1] - rows->edge[side][0];
+            find_columns(step, rows, side, range, copied);
             for (size_t k = first; k < end; k++) {
-                const int64_t *offset = task->taps[k].offset;
-                position[side][k] = (columns + offset[2] - range[0]) * rows->pitch + task->reach[1][0] + offset[1];
+                const int64_t *offset = task->taps[k].offset,
+                              column = rows->by_columns ? 0 : rows->edge[side][0] + offset[2];
+                position[side][k] = (columns + column - copied[0]) * rows->pitch + task->reach[1][0] + offset[1];
             }
-            if (points > 0) columns += points + range[1] - range[0];
+            columns += copied[1] - copied[0];
         }
     }
     for (size_t k = 0; k < step->lines; k++)
@@ -591,16 +605,17 @@ static bool place_edges(const stn_step *step, inside_rows *rows) {
                             rows->tile_rows <= MAX_BLOCK_POINTS);
 }
 
-static void find_rows_at_once(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
-                              inside_rows *rows) {
+static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
+                             inside_rows *rows) {
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
     rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1),
                          step->block_points);
     rows->at_once = rows->joined = rows->by_columns = false;
-    if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
-        !is_line(step, &step->to) || step->source.base || step->divisor != 1)
+    memset(rows->edge, 0, sizeof rows->edge);
+    if (!step->lines || step->lines > MAX_AT_ONCE || step->from.stride[2] != 1 || step->to.stride[2] != 1 ||
+        !is_line(step, &step->from) || !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
     rows->joined = !is_dense && box->end[2] - box->begin[2] == n && TILE_ROWS * n <= rows->most &&
                    step->from.stride[1] == n && step->to.stride[1] == n;
@@ -617,16 +632,17 @@ static void find_rows_at_once(const stn_step *step, const stn_box *box, const in
     while (!(rows->at_once = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
 }
 
-static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
-                             inside_rows *rows) {
-    find_rows_at_once(step, box, live, is_dense, rows);
+/* Finds how short rows are computed by columns. */
+static void find_short_rows(const stn_step *step, const stn_box *box, const int64_t live[2], inside_rows *rows) {
     const int64_t n = step->task->n[2], all = box->end[1] - box->begin[1];
-    if (rows->at_once || !step->lines || step->source.base || n > SHORT_ROW || n > all) return;
-    rows->joined = false;
+    rows->by_columns = step->lines && !step->source.base && n <= SHORT_ROW && n <= all;
+    if (!rows->by_columns) return;
     rows->edge[0][0] = live[0];
     rows->edge[0][1] = rows->edge[1][0] = rows->edge[1][1] = live[1];
     rows->tile_rows = stn_min(MAX_BLOCK_POINTS, all);
-    while (!(rows->by_columns = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
+    bool fits;
+    while (!(fits = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
+    rows->by_columns = fits;
 }
 
 static bool is_inside(const stn_tile *tile) {
@@ -680,10 +696,10 @@ static rows_of_plane find_rows(stn_tile *tile, int64_t i0, int64_t i1, int64_t c
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
-    const int64_t n = task->n[2], pitch = inside->pitch * step->line_size;
+    const int64_t pitch = inside->pitch * step->line_size;
     const int64_t count = tile->rows + task->reach[1][0] + task->reach[1][1];
     char *plane = (char *)tile->buffer, *to = plane;
-    int64_t range[2];
+    int64_t range[2], columns[2];
     for (size_t first = 0, end; first < task->ntaps; first = end, plane = to) {
         end = plane_of_taps(task, first, range);
         const int64_t i0 = tile->first[0] + task->taps[first].offset[0], i1 = tile->first[1] - task->reach[1][0];
@@ -691,10 +707,9 @@ static void copy_edges(stn_tile *tile, const inside_rows *inside) {
             const rows_of_plane rows = find_rows(tile, i0, i1 + r, count - r);
             to = plane + r * step->line_size;
             for (int side = 0; side < 2; side++) {
-                const int64_t *edge = inside->edge[side];
-                if (edge[0] >= edge[1]) continue;
-                for (int64_t i = edge[0] + range[0]; i < edge[1] + range[1]; i++, to += pitch) {
-                    const int64_t j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
+                find_columns(step, inside, side, range, columns);
+                for (int64_t i = columns[0]; i < columns[1]; i++, to += pitch) {
+                    const int64_t j = stn_task_fold(task, 2, i);
                     if (!rows.row || j < 0)
                         fill_line(step, rows.row ? stn_step_constant(task, 2, j) : rows.constant, rows.count, to);
                     else
@@ -725,9 +740,16 @@ static void write_column(stn_tile *tile, int64_t i, double *sums) {
                 layout->stride[1] * size, tile->rows);
 }
 
+/* The column that a tap reads at point i of rows that are computed by columns. */
+static int64_t column_of(const stn_step *step, int64_t i) {
+    const int64_t n = step->task->n[2], j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
+    return j == -2 ? n : j;
+}
+
 /* Computes both edges of a tile's rows. */
 static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
+    const stn_task *task = step->task;
     const void *lines[STN_MAX_LINES];
     stn_terms terms = step->terms;
     terms.lines = lines;
@@ -737,9 +759,12 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     copy_edges(tile, inside);
     for (int side = 0; side < 2; side++)
         for (int64_t i = inside->edge[side][0]; i < inside->edge[side][1]; i++) {
-            const int64_t column = (i - inside->edge[side][0]) * inside->pitch;
-            for (size_t k = 0; k < step->lines; k++)
-                lines[k] = (const char *)tile->buffer + (inside->position[side][k] + column) * step->line_size;
+            for (size_t k = 0; k < step->lines; k++) {
+                int64_t column = i - inside->edge[side][0];
+                if (inside->by_columns) column = column_of(step, i + task->taps[step->order[k]].offset[2]);
+                lines[k] =
+                    (const char *)tile->buffer + (inside->position[side][k] + column * inside->pitch) * step->line_size;
+            }
             sum_terms(tile, &terms, tile->sums[0], false);
             write_column(tile, i, tile->sums[0]);
         }
@@ -747,11 +772,14 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside) {
 
 /* The number of rows of the tile that begins at row i1. Rows whose taps reach past a side are in
  * other tiles than those that are computed at once. */
-static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, int64_t i1, int64_t end) {
-    const int *reach = step->task->reach[1];
-    const int64_t low = reach[0], high = step->task->n[1] - reach[1];
-    const int64_t rows = inside->by_columns || (i1 >= low && i1 < high) ? inside->tile_rows : TILE_ROWS;
+static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, const inside_rows *columns, int64_t i0,
+                            int64_t i1, int64_t end) {
+    const int(*reach)[2] = step->task->reach;
+    const int64_t low = reach[1][0], high = step->task->n[1] - reach[1][1];
+    const bool within = i1 >= low && i1 < high && i0 >= reach[0][0] && i0 < step->task->n[0] - reach[0][1];
+    int64_t rows = within ? inside->tile_rows : TILE_ROWS;
     if (inside->at_once) end = stn_min(end, i1 < low ? low : i1 < high ? high : end);
+    if (columns->by_columns && !(within && inside->at_once)) rows = columns->tile_rows;
     return stn_min(rows, end - i1);
 }
 
@@ -770,27 +798,30 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     }
     const bool is_dense = find_dense(step, &dense);
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
-    inside_rows whole;
+    inside_rows whole, columns;
     find_inside_rows(step, box, live[2], is_dense, &whole);
+    find_short_rows(step, box, live[2], &columns);
+    if (columns.by_columns && 2 * (whole.edge[1][0] - whole.edge[0][1]) <= step->task->n[2]) whole.at_once = false;
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         tile.first[0] = i0;
         for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_continues(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, i1, live[1][1]);
+            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, &columns, i0, i1, live[1][1]);
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
-            const bool by_rows = !all && !whole.by_columns;
+            const bool by_columns = !all && !tile.inside && columns.by_columns;
             const int64_t end = tile.inside ? whole.edge[1][0] + (rows - tile.rows) * step->task->n[2] : live[2][1];
-            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && by_rows; tile.x += tile.count) {
+            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && !all && !by_columns;
+                 tile.x += tile.count) {
                 tile.count = stn_min(end - tile.x, tile.inside ? whole.most : step->block_points);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
             tile.rows = rows;
             /* The rows are now in cache. */
-            if (tile.inside || (!all && whole.by_columns)) compute_edges(&tile, &whole);
+            if (tile.inside || by_columns) compute_edges(&tile, by_columns ? &columns : &whole);
             /* Frozen points, whose rows are now in cache. Those at the end of a joined row and at
              * the begin of the next one are copied together. */
             const int64_t joints = tile.inside && whole.joined ? rows - 1 : 0;
