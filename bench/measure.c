@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "bench.h"
 
-enum { WARM_UP = 2, MOST_REPEATS = 101, MOST_CALLS = 100, REST = 300 * 1000 * 1000 /* ns */ };
+enum { WARM_UP = 2, MAX_REPEATS = 101, MAX_CALLS = 100, REST = 300 * 1000 * 1000 /* ns */ };
 #define SHORT 2e-3      /* seconds */
 #define SHORT_CALL 3e-4 /* seconds: shorter calls are timed in groups */
 
@@ -67,8 +67,8 @@ static stn_status time_once(bench *machine, bench_work work, void *user, bool be
 }
 
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error) {
-    double times[MOST_REPEATS], elapsed = INFINITY;
-    int repeat = machine->repeat < MOST_REPEATS ? machine->repeat : MOST_REPEATS;
+    double times[MAX_REPEATS], elapsed = INFINITY;
+    int repeat = machine->repeat < MAX_REPEATS ? machine->repeat : MAX_REPEATS;
     for (int run = -WARM_UP; run < repeat; run++) {
         double begin = bench_now();
         if (machine->timer) {
@@ -103,7 +103,7 @@ stn_status bench_time_short(bench *machine, bench_work work, void *user, double 
     machine->repeat = repeat;
     if (status != STN_OK) return status;
     if (machine->device && !machine->quick && *seconds < SHORT_CALL)
-        count = (int)fmin(MOST_CALLS, ceil(SHORT_CALL / fmax(*seconds, 1e-6)));
+        count = (int)fmin(MAX_CALLS, ceil(SHORT_CALL / fmax(*seconds, 1e-6)));
     status = bench_time(machine, call_work, &(calls){work, user, count}, seconds, error);
     *seconds /= count;
     return status;

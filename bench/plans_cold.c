@@ -13,7 +13,7 @@
 /* Executions after which the time is taken. */
 static const uint64_t counts[] = {1, 2, 5, 20, 1000};
 enum { COUNTS = sizeof counts / sizeof *counts, MANY = 20 };
-#define MOST_SECONDS 2.0 /* of the executions of one plan */
+#define MAX_SECONDS 2.0 /* of the executions of one plan */
 
 /* Seconds of a plan with its executions. */
 typedef struct times {
@@ -34,13 +34,16 @@ static stn_status open_context(const char *folder, stn_context **context, stn_er
     return stn_context_create(&options, context, error);
 }
 
+/* Executes the plan until each of counts[], and measures from `begin` on, the time when making the
+ * plan began. each: seconds of an execution; counts that would take more than MAX_SECONDS are left
+ * out (NaN). */
 static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan, double begin, double each, times *t,
                          stn_error *error) {
     uint64_t done = 0;
     double seconds;
     for (int i = 0; i < COUNTS; i++) {
         t->after[i] = NAN;
-        if (i && (double)counts[i] * each > MOST_SECONDS) continue;
+        if (i && (double)counts[i] * each > MAX_SECONDS) continue;
         STN_TRY(plans_wait(d, p, plan, counts[i] - done, &seconds, error));
         done = counts[i];
         t->after[i] = bench_now() - begin;
@@ -91,7 +94,7 @@ static stn_status time_plan(plans_device *d, const drawn_problem *p, const char 
     }
     STN_TRY_GOTO(status, plans_wait(d, p, plan, 1, &t->first, error), done);
     t->many = NAN;
-    if (MANY * t->first <= MOST_SECONDS) STN_TRY_GOTO(status, plans_wait(d, p, plan, MANY, &t->many, error), done);
+    if (MANY * t->first <= MAX_SECONDS) STN_TRY_GOTO(status, plans_wait(d, p, plan, MANY, &t->many, error), done);
 done:
     stn_plan_destroy(plan);
     stn_context_destroy(context);
@@ -113,7 +116,7 @@ static stn_status time_generic(plans_device *d, const drawn_problem *p, const ch
     STN_TRY_GOTO(status, open_context(folder, &context, error), done);
     const double begin = bench_now();
     STN_TRY_GOTO(status, stn_plan_create(context, &p->r.problem, &options, &like, error), done);
-    if (!stn_plan_generic(like, &row) || row.estimate.seconds > MOST_SECONDS) goto done;
+    if (!stn_plan_generic(like, &row) || row.estimate.seconds > MAX_SECONDS) goto done;
     STN_TRY_GOTO(status,
                  stn_plan_build(like, like->kind->shape(like).steps, row.strategy, &row.candidate, NULL, &plan, error),
                  done);
@@ -133,7 +136,7 @@ done:
 static const char *const names[] = {"cold_plan",     "stored_plan", "cold_first",        "cold_many",
                                     "stored_first",  "stored_many", "first_result_plan", "generic",
                                     "stored_choose", "stored_load", "stored_kernels",    "first_result_generic"};
-enum { NAMES = sizeof names / sizeof *names, MOST_REPEATS = 15 };
+enum { NAMES = sizeof names / sizeof *names, MAX_REPEATS = 15 };
 typedef double figures[NAMES + COUNTS];
 
 /* Each figure is the median of `repeats`; one that was not measured counts as infinite. */
@@ -141,7 +144,7 @@ static void print(const drawn_problem *p, figures *measured, int repeats) {
     stn_text text = STN_TEXT_EMPTY;
     double median[NAMES + COUNTS];
     for (int i = 0; i < NAMES + COUNTS; i++) {
-        double values[MOST_REPEATS];
+        double values[MAX_REPEATS];
         for (int r = 0; r < repeats; r++) values[r] = isnan(measured[r][i]) ? INFINITY : measured[r][i];
         median[i] = bench_median(values, repeats);
     }
@@ -189,7 +192,7 @@ done:
 }
 
 static stn_status measure_all(plans_device *d, const drawn_problem *p, int repeats, stn_error *error) {
-    figures measured[MOST_REPEATS];
+    figures measured[MAX_REPEATS];
     STN_TRY(plans_device_load(d, p, error));
     for (int r = 0; r < repeats; r++) STN_TRY(measure(d, p, measured[r], error));
     print(p, measured, repeats);
@@ -211,7 +214,7 @@ stn_status plans_cold(const plans_options *o, stn_error *error) {
     plans_device device = {0};
     drawn_problem *p = malloc(sizeof *p);
     stn_status status = STN_OK;
-    const int repeats = (int)fmin(fmax(o->repeat, 1), MOST_REPEATS);
+    const int repeats = (int)fmin(fmax(o->repeat, 1), MAX_REPEATS);
     int done = 0;
     if (!p) return stn_fail_memory(error, "a problem", sizeof *p);
     STN_TRY_GOTO(status, plans_device_open(":memory:", &device, error), done);

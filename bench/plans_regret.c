@@ -18,7 +18,7 @@
 #define MEASURE_SECONDS 3
 #define SAMPLE_SECONDS 4e-3
 #define SLOW 1.6 /* a plan whose first time is this many times the best gets no more samples */
-enum { MOST_PLANS = 16, MOST_SAMPLES = 7, AHEAD = 48, MOST_THREADS = 128, MOST_DRAWN = 100000, NAME = 400 };
+enum { MAX_PLANS = 16, MAX_SAMPLES = 7, AHEAD = 48, MAX_THREADS = 128, MAX_DRAWN = 100000, NAME = 400 };
 
 typedef enum state { NEW, REJECTED, READY, TAKEN } state;
 
@@ -27,8 +27,8 @@ typedef struct item {
     drawn_problem *problem; /* NULL once it is measured or rejected */
     double predicted;
     size_t strategies;
-    const stn_strategy *strategy[MOST_PLANS]; /* the best estimate first */
-    double estimate[MOST_PLANS];
+    const stn_strategy *strategy[MAX_PLANS]; /* the best estimate first */
+    double estimate[MAX_PLANS];
 } item;
 
 typedef struct session {
@@ -67,7 +67,7 @@ static void list_strategies(const stn_plan *plan, item *it) {
         const stn_ranked *row = &plan->ranking[i];
         bool has = row->estimate.seconds > FORCED * plan->estimate.seconds;
         for (size_t k = 0; k < it->strategies; k++) has = has || it->strategy[k] == row->strategy;
-        if (has || it->strategies == MOST_PLANS - 2) continue;
+        if (has || it->strategies == MAX_PLANS - 2) continue;
         it->estimate[it->strategies] = row->estimate.seconds;
         it->strategy[it->strategies++] = row->strategy;
     }
@@ -118,7 +118,7 @@ static double cpu_seconds(void) {
 static size_t end_of(const plans_options *o) {
     size_t pairs = 1;
     for (const char *c = o->only; c && *c; c++) pairs += *c == ',';
-    return o->only && pairs < MOST_DRAWN ? pairs : MOST_DRAWN;
+    return o->only && pairs < MAX_DRAWN ? pairs : MAX_DRAWN;
 }
 
 /* The index-th problem of the seed, or of the list --only. */
@@ -195,7 +195,7 @@ static void *work(void *user) {
 typedef struct timed {
     stn_plan *plan;
     char name[NAME];
-    double predicted, samples[MOST_SAMPLES];
+    double predicted, samples[MAX_SAMPLES];
     int count, repeats;
 } timed;
 
@@ -220,7 +220,7 @@ static bool sample(plans_device *d, const drawn_problem *p, timed *t, stn_error 
 }
 
 static double median_of(const timed *t) {
-    double sorted[MOST_SAMPLES];
+    double sorted[MAX_SAMPLES];
     memcpy(sorted, t->samples, sizeof sorted);
     return t->count ? bench_median(sorted, t->count) : INFINITY;
 }
@@ -238,7 +238,7 @@ static void time_all(plans_device *d, const drawn_problem *p, timed *list, size_
         }
         best = fmin(best, t->samples[0]);
     }
-    const int samples = best > 0.03 ? 3 : MOST_SAMPLES;
+    const int samples = best > 0.03 ? 3 : MAX_SAMPLES;
     for (size_t i = 0; i < count; i++) {
         timed *t = &list[i];
         if (!t->count || t->samples[0] > SLOW * best + 50e-6) continue;
@@ -297,7 +297,7 @@ static void print_trials(const stn_plan *plan, stn_text *text) {
 }
 
 static void measure(const session *s, plans_device *d, const item *it) {
-    timed list[MOST_PLANS];
+    timed list[MAX_PLANS];
     stn_error why = {0};
     const double begin = bench_now();
     const size_t count = make_plans(s, d, it, list);
@@ -345,7 +345,7 @@ stn_status plans_regret(const plans_options *o, stn_error *error) {
     session s = {.options = o, .folder = ":memory:"};
     plans_device device = {0};
     stn_status status = STN_OK;
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MAX_THREADS];
     int count = 0;
     if (strcmp(o->mode, "survey")) {
         if (!plans_folder_make(folder, sizeof folder)) return stn_fail(error, STN_ERROR_IO, "no temporary folder");
@@ -354,11 +354,11 @@ stn_status plans_regret(const plans_options *o, stn_error *error) {
         s.machine = device.machine.context->machine, s.has_machine = true;
     }
     s.end = end_of(o);
-    s.items = calloc(MOST_DRAWN, sizeof *s.items);
-    if (!s.items) STN_TRY_GOTO(status, stn_fail_memory(error, "the problems", MOST_DRAWN * sizeof *s.items), done);
+    s.items = calloc(MAX_DRAWN, sizeof *s.items);
+    if (!s.items) STN_TRY_GOTO(status, stn_fail_memory(error, "the problems", MAX_DRAWN * sizeof *s.items), done);
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.changed, NULL);
-    while (count < MOST_THREADS && count < (int)o->threads && !pthread_create(&threads[count], NULL, work, &s)) count++;
+    while (count < MAX_THREADS && count < (int)o->threads && !pthread_create(&threads[count], NULL, work, &s)) count++;
     if (s.has_machine) {
         measure_all(&s, &device);
         pthread_mutex_lock(&s.lock);

@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "strategies/table.h"
 
-enum { MOST_ARRAYS = 16, MOST_CANDIDATES = 64, SAMPLES = 12, MOST_REPEAT = 101 };
+enum { MAX_ARRAYS = 16, MAX_CANDIDATES = 64, SAMPLES = 12, MAX_REPEAT = 101 };
 
 #define DIFFERENCES_2D                                                                                                 \
     "stencil dxf = taps x [0, 1] (-1 1), dxb = taps x [-1, 0] (-1 1), dyf = taps y [0, 1] (-1 1), "                    \
@@ -91,7 +91,7 @@ typedef struct rig {
     stn_system_problem problem;
     size_t points, bytes;
     int arrays, coefficients, checked_steps;
-    void *in[MOST_ARRAYS], *out[MOST_ARRAYS], *coefficient[MOST_ARRAYS];
+    void *in[MAX_ARRAYS], *out[MAX_ARRAYS], *coefficient[MAX_ARRAYS];
     stn_plan *plan; /* the one that run_once executes */
     stn_context *context;
     void *workspace;
@@ -131,7 +131,7 @@ static stn_status open_rig(bench *machine, const system_case *c, size_t side, ri
 }
 
 static void close_rig(rig *r) {
-    for (int i = 0; i < MOST_ARRAYS; i++) {
+    for (int i = 0; i < MAX_ARRAYS; i++) {
         stn_memory_free(r->context, r->in[i]);
         stn_memory_free(r->context, r->out[i]);
         stn_memory_free(r->context, r->coefficient[i]);
@@ -158,7 +158,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
     size_t points = 1, middle = 0;
     stn_system_problem p = r->problem;
     stn_plan *plan = NULL;
-    void *arrays[3 * MOST_ARRAYS] = {NULL};
+    void *arrays[3 * MAX_ARRAYS] = {NULL};
     rig box = *r;
     p.steps = (uint64_t)r->checked_steps;
     for (int axis = 0; axis < rank; axis++) {
@@ -181,7 +181,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
                                                : value_of(false, i - r->arrays, index, r->c->dtype);
             bench_store(arrays[i], k, r->c->dtype, value);
         }
-    for (int i = 0; i < MOST_ARRAYS; i++) {
+    for (int i = 0; i < MAX_ARRAYS; i++) {
         box.in[i] = i < r->arrays ? arrays[i] : NULL;
         box.coefficient[i] = i < r->coefficients ? arrays[r->arrays + i] : NULL;
         box.out[i] = i < r->arrays ? arrays[r->arrays + r->coefficients + i] : NULL;
@@ -191,7 +191,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
         status = stn_memory_alloc(host, plan->workspace_size, &box.workspace, error);
     if (status == STN_OK) status = run_once(&box, error);
     for (int i = 0; i < r->arrays && status == STN_OK; i++) values[i] = bench_load(box.out[i], middle, r->c->dtype);
-    for (int i = 0; i < 3 * MOST_ARRAYS; i++) stn_memory_free(host, arrays[i]);
+    for (int i = 0; i < 3 * MAX_ARRAYS; i++) stn_memory_free(host, arrays[i]);
     stn_memory_free(host, box.workspace);
     stn_plan_destroy(plan);
     return status;
@@ -218,7 +218,7 @@ static stn_status check(const rig *r, const double *expected, double *off, stn_e
             sample(r, s, at);
             for (int axis = 0; axis < r->c->rank && axis < 3; axis++) index = index * side + at[axis];
             STN_TRY(stn_memory_download(r->context, &number, (const char *)r->out[i] + index * size, size, error));
-            const double difference = fabs(bench_load(&number, 0, r->c->dtype) - expected[s * MOST_ARRAYS + i]);
+            const double difference = fabs(bench_load(&number, 0, r->c->dtype) - expected[s * MAX_ARRAYS + i]);
             if (!(difference <= *off)) *off = difference;
         }
     return STN_OK;
@@ -268,7 +268,7 @@ static stn_status measure(bench *machine, rig *r, stn_plan *like, const stn_stra
     return status;
 }
 
-static stn_status expect_samples(const rig *r, stn_context *host, double expected[SAMPLES * MOST_ARRAYS],
+static stn_status expect_samples(const rig *r, stn_context *host, double expected[SAMPLES * MAX_ARRAYS],
                                  stn_error *error) {
     const int rank = r->c->rank;
     int width = 1;
@@ -282,7 +282,7 @@ static stn_status expect_samples(const rig *r, stn_context *host, double expecte
     for (int i = 0; i < SAMPLES; i++) {
         size_t at[3] = {0};
         sample(r, i, at);
-        STN_TRY(expect(r, host, at, width, expected + i * MOST_ARRAYS, error));
+        STN_TRY(expect(r, host, at, width, expected + i * MAX_ARRAYS, error));
     }
     return STN_OK;
 }
@@ -291,13 +291,13 @@ static stn_status run_case(bench *machine, stn_context *host, const settings *s,
                            stn_error *error) {
     rig r;
     stn_plan *like = NULL;
-    double expected[SAMPLES * MOST_ARRAYS];
+    double expected[SAMPLES * MAX_ARRAYS];
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_status status = open_rig(machine, c, s->small ? (c->rank == 2 ? 200 : 40) : c->side, &r, error);
     if (s->small && r.problem.steps > 10) r.problem.steps = 10;
     if (status == STN_OK) status = expect_samples(&r, host, expected, error);
     for (const stn_strategy *const *row = stn_kind_system.strategies; *row && status == STN_OK; row++) {
-        stn_candidate list[MOST_CANDIDATES];
+        stn_candidate list[MAX_CANDIDATES];
         if (s->strategy && strcmp((*row)->name, s->strategy) != 0) continue;
         options.strategy = (*row)->name;
         const stn_status made = stn_plan_create_system(machine->context, &r.problem, &options, &like, error);
@@ -309,7 +309,7 @@ static stn_status run_case(bench *machine, stn_context *host, const settings *s,
         size_t count = 1;
         list[0] = like->candidate;
         if (s->all && (*row)->system.candidates)
-            count = (*row)->system.candidates(&like->system, &like->machine, list, MOST_CANDIDATES);
+            count = (*row)->system.candidates(&like->system, &like->machine, list, MAX_CANDIDATES);
         for (size_t i = 0; i < count; i++) (void)measure(machine, &r, like, *row, &list[i], expected, error);
         stn_plan_destroy(like);
         like = NULL;
@@ -352,13 +352,13 @@ static stn_status time_heat(bench *machine, rig *r, const char *name, double *se
 
 /* Measures all candidates of the chosen plan's strategy. */
 static stn_status measure_all(bench *machine, stn_context *host, rig *r, stn_error *error) {
-    double expected[SAMPLES * MOST_ARRAYS];
-    stn_candidate list[MOST_CANDIDATES];
+    double expected[SAMPLES * MAX_ARRAYS];
+    stn_candidate list[MAX_CANDIDATES];
     stn_plan *const like = r->plan;
     stn_memory_free(r->context, r->workspace);
     r->plan = NULL, r->workspace = NULL;
     const stn_status status = expect_samples(r, host, expected, error);
-    const size_t count = like->strategy->system.candidates(&like->system, &like->machine, list, MOST_CANDIDATES);
+    const size_t count = like->strategy->system.candidates(&like->system, &like->machine, list, MAX_CANDIDATES);
     for (size_t i = 0; i < count && status == STN_OK; i++)
         (void)measure(machine, r, like, like->strategy, &list[i], expected, error);
     stn_plan_destroy(like);
@@ -423,7 +423,7 @@ int main(int argc, char **argv) {
         else
             return usage();
     }
-    if (s.repeat < 1 || s.repeat > MOST_REPEAT) return usage();
+    if (s.repeat < 1 || s.repeat > MAX_REPEAT) return usage();
     int failed = 0;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_HOST;

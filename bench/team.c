@@ -27,7 +27,7 @@
 #include "bench.h"
 #include "stentor.h"
 
-enum { MOST_REPEAT = 101, MOST_MEMBERS = 8, MOST_SAMPLES = 32 };
+enum { MAX_REPEAT = 101, MAX_MEMBERS = 8, MAX_SAMPLES = 32 };
 /* Elements after which the input repeats: a prime number, so that no two rows near each other are
  * equal. */
 enum { PERIOD = 1000003 };
@@ -120,12 +120,12 @@ typedef struct sample {
 typedef struct samples {
     size_t row_bytes;
     int count;
-    sample at[MOST_SAMPLES];
+    sample at[MAX_SAMPLES];
 } samples;
 
 static void add_sample(samples *all, size_t first, size_t end, size_t rows) {
     if (end > rows) end = rows;
-    if (all->count < MOST_SAMPLES && first < end) all->at[all->count++] = (sample){.first = first, .rows = end - first};
+    if (all->count < MAX_SAMPLES && first < end) all->at[all->count++] = (sample){.first = first, .rows = end - first};
 }
 
 /* Rows at the sides, at the boundaries between the parts of 2, 4, ... members, and between them. */
@@ -232,7 +232,7 @@ static void end_alone(lone_run *run) {
 typedef struct team_run {
     stn_team *team;
     stn_team_plan *plan;
-    void *part[MOST_MEMBERS];
+    void *part[MAX_MEMBERS];
     double seconds;
     difference difference;
 } team_run;
@@ -254,7 +254,7 @@ static stn_status make_parts(team_run *run, const stn_problem *p, size_t row_byt
  * alternate with runs on one device, so that clocks that change in time change both medians. */
 static stn_status time_both(lone_run *alone, team_run *run, const stn_problem *p, const stn_plan_options *options,
                             int repeat, const samples *all, stn_error *error) {
-    double alone_times[MOST_REPEAT], times[MOST_REPEAT];
+    double alone_times[MAX_REPEAT], times[MAX_REPEAT];
     STN_TRY(stn_team_plan_create(run->team, p, options, &run->plan, error));
     STN_TRY(make_parts(run, p, all->row_bytes, error));
     run->difference.equal = true;
@@ -368,7 +368,7 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
     if (status == STN_OK) choose_samples(&all, p.extent[0], s->members);
     if (status == STN_OK) status = begin_alone(&alone, &p, &options, &all, error);
     const stn_team *largest = teams[0];
-    for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
+    for (int i = 0; status == STN_OK && i < MAX_MEMBERS && teams[i]; i++) {
         largest = teams[i];
         team_run run = {.team = teams[i]};
         stn_problem whole = p;
@@ -422,8 +422,8 @@ static stn_status make_wave_parts(stn_team *team, const stn_team_plan *plan, siz
  * The timed runs go on from there. */
 static stn_status time_wave(const settings *s, stn_team *team, const stn_system_problem *p, samples *all,
                             double *seconds, difference *d, stn_team_plan **plan, wave_part *parts, stn_error *error) {
-    const stn_system_arrays *list[MOST_MEMBERS];
-    double times[MOST_REPEAT];
+    const stn_system_arrays *list[MAX_MEMBERS];
+    double times[MAX_REPEAT];
     STN_TRY(stn_team_plan_create_system(team, p, NULL, plan, error));
     STN_TRY(make_wave_parts(team, *plan, all->row_bytes / sizeof(float), parts, error));
     for (int m = 0; m < stn_team_size(team); m++) list[m] = &parts[m].arrays;
@@ -460,9 +460,9 @@ static stn_status run_wave(const settings *s, stn_team *const *teams, stn_error 
     all.row_bytes = p.extent[1] * p.extent[2] * sizeof(float);
     choose_samples(&all, p.extent[0], s->members);
     stn_status status = STN_OK;
-    for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
+    for (int i = 0; status == STN_OK && i < MAX_MEMBERS && teams[i]; i++) {
         const int members = stn_team_size(teams[i]);
-        wave_part parts[MOST_MEMBERS] = {0};
+        wave_part parts[MAX_MEMBERS] = {0};
         stn_team_plan *plan = NULL;
         difference d = {.equal = true};
         double seconds = 0;
@@ -593,7 +593,7 @@ static int usage(void) {
     fprintf(stderr,
             "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
             "[--json] [--between STEPS] [--model] [--arch ARCH]\n",
-            MOST_MEMBERS, MOST_REPEAT);
+            MAX_MEMBERS, MAX_REPEAT);
     return 2;
 }
 
@@ -622,19 +622,19 @@ static bool read_settings(int argc, char **argv, settings *s) {
         else
             return false;
     }
-    return s->members >= 1 && s->members <= MOST_MEMBERS && s->repeat >= 1 && s->repeat <= MOST_REPEAT;
+    return s->members >= 1 && s->members <= MAX_MEMBERS && s->repeat >= 1 && s->repeat <= MAX_REPEAT;
 }
 
 int main(int argc, char **argv) {
     settings s;
     if (!read_settings(argc, argv, &s)) return usage();
     if (s.arch) return print_models(&s);
-    stn_team *teams[MOST_MEMBERS + 1] = {NULL};
+    stn_team *teams[MAX_MEMBERS + 1] = {NULL};
     stn_error error = {0};
     stn_status status = STN_OK;
     int count = 0, failed = 0;
     for (int members = 1; members <= s.members && status == STN_OK; members *= 2, count += status == STN_OK) {
-        int devices[MOST_MEMBERS];
+        int devices[MAX_MEMBERS];
         for (int m = 0; m < members; m++) devices[m] = s.host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
         status = stn_team_create(NULL, members, devices, &teams[count], &error);
         if (status == STN_OK) teams[count]->steps_per_exchange = s.between;

@@ -20,7 +20,7 @@ enum {
     SECRET = crypto_sign_SECRETKEYBYTES,
     PUBLIC = crypto_sign_PUBLICKEYBYTES,
     SIGNATURE = crypto_sign_BYTES,
-    MOST_TEXT = 4096 /* bytes of a file of a key or a signature */
+    MAX_TEXT = 4096 /* bytes of a file of a key or a signature */
 };
 
 /* Initialises libsodium; any thread may call it, any number of times. */
@@ -125,7 +125,7 @@ stn_status stn_signature_make(const char *file, const void *bytes, size_t size, 
     sodium_bin2hex(by, sizeof by, public_key, sizeof public_key);
     sodium_bin2hex(digits, sizeof digits, signature, sizeof signature);
     stn_text_printf(text, "%s%s%s%s\n", signature_line, by, signature_label, digits);
-    return text->failed ? stn_fail_memory(error, "a signature", MOST_TEXT) : STN_OK;
+    return text->failed ? stn_fail_memory(error, "a signature", MAX_TEXT) : STN_OK;
 }
 
 /* STN_ERROR_FORMAT: the text is no signature of these bytes by this key. */
@@ -160,7 +160,7 @@ static stn_status read_signature(const char *path, char **text, size_t *size, st
         absent ? stn_fail(error, STN_ERROR_FORMAT, "the pack %s is not signed: there is no %s", path, name)
                : stn_signature_read_file(name, text, size, error);
     free(name);
-    if (status != STN_OK || *size <= MOST_TEXT) return status;
+    if (status != STN_OK || *size <= MAX_TEXT) return status;
     free(*text);
     *text = NULL;
     return stn_fail(error, STN_ERROR_FORMAT, "the signature of the pack %s is too long", path);

@@ -20,20 +20,20 @@ __device__ __forceinline__ S *row_of(const strided_grid<S> &g, long long batch, 
     return g.at + batch * g.batch + z * g.stride[0] + y * g.stride[1];
 }
 
-// The points that no fixed side freezes.
-struct live_box {
+// The points that no fixed side freezes: low to high - 1 along each axis.
+struct updated_box {
     long long low[3], high[3];  // axes z, y, x
 };
-__device__ __forceinline__ bool is_live(const live_box &live, int axis, long long i) {
-    return i >= live.low[axis] && i < live.high[axis];
+__device__ __forceinline__ bool is_updated(const updated_box &box, int axis, long long i) {
+    return i >= box.low[axis] && i < box.high[axis];
 }
 
 // The row of this block, and the first point of this thread.
 struct row_chunk {
     long long batch, z, y, first;
 };
-// n: extents of the grid whose rows are divided; chunks: of each row. Numbers of blocks have 31
-// bits, and so have those of rows.
+// n: extents of the grid whose rows are divided; chunks: number of chunks of each row. The numbers
+// of blocks and of rows are below 2^31.
 __device__ __forceinline__ row_chunk find_row_chunk(const long long (&n)[3], long long chunks) {
     const unsigned per_row = static_cast<unsigned>(chunks), rows = static_cast<unsigned>(n[1]);
     const unsigned planes = static_cast<unsigned>(n[0]), row = blockIdx.x / per_row, plane = row / rows;

@@ -245,7 +245,8 @@ struct thread_word {
 };
 
 // Adds the taps that read plane z to sum[d][r][v]. first: element at which its window begins.
-// CHECKED: words may lie outside of the grid, wholly or in part.
+// CHECKED: words may lie outside of the grid, wholly or in part; its first or its last element is
+// then read instead, without a branch, so that loads need not wait for each other.
 template <bool CHECKED>
 __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_word &t, long long first,
                                           plane_sums &sum) {
@@ -258,12 +259,9 @@ __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_
             if (low + VECTOR <= TAPS.from[line] || low >= TAPS.past[line]) continue;
             const long long at = first + line * (a.in_y - SKEW_Y) + s * VECTOR;
             STORE run[VECTOR];
-            if (!CHECKED || (at >= 0 && at + VECTOR <= t.end))
-                load_run(run, t.grid + at);
-            else
+            if (!CHECKED) load_run(run, t.grid + at);
 #pragma unroll
-                for (int e = 0; e < VECTOR; e++)
-                    run[e] = at + e >= 0 && at + e < t.end ? t.grid[at + e] : narrow<STORE>(REAL(0));
+            for (int e = 0; CHECKED && e < VECTOR; e++) run[e] = t.grid[max(0ll, min(at + e, t.end - 1))];
 #pragma unroll
             for (int e = 0; e < VECTOR; e++) window[s * VECTOR + e] = widen(run[e]);
         }
@@ -368,16 +366,16 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
 
 // The number of planes that a marching loop unrolls: UNROLL if all words are stored, 1 if CHECKED.
 // The third loop, in which some words are not stored, takes longer to compile, and few warps run
-// it. It unrolls LEAST planes: those that share partial sums, but at least two, because a thread's
-// registers hold the loads of two planes at most. If SHIFTED, all warps run it, and it may unroll a
-// single plane, because the loads of later planes wait for its branches anyway. A loop that is not
-// unrolled as a whole also computes sums of planes before and after the chunk, which are not
-// stored; so LEAST is used only if these are FEW.
+// it. It unrolls MIN_PLANES planes: those that share partial sums, but at least two, because a
+// thread's registers hold the loads of two planes at most. If SHIFTED, all warps run it, and it may
+// unroll a single plane, because the loads of later planes wait for its branches anyway. A loop
+// that is not unrolled as a whole also computes sums of planes before and after the chunk, which
+// are not stored; so MIN_PLANES is used only if these are FEW.
 template <bool CHECKED, bool ALL>
 constexpr int planes_at_once() {
     constexpr bool FEW = SHIFTED ? DEPTH == 1 : CHUNK >= 8 * (DEPTH - 1);
-    constexpr int LEAST = DEPTH > 1 || SHIFTED ? DEPTH : 2;
-    return CHECKED ? 1 : ALL || !FEW || UNROLL < LEAST ? UNROLL : LEAST;
+    constexpr int MIN_PLANES = DEPTH > 1 || SHIFTED ? DEPTH : 2;
+    return CHECKED ? 1 : ALL || !FEW || UNROLL < MIN_PLANES ? UNROLL : MIN_PLANES;
 }
 
 // CHECKED: words may lie outside of the grid. ALL: all words are stored. first: element at which
@@ -410,8 +408,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     STORE *const out = a.out + batch * a.out_batch;
     const bool of_face = block < a.face_blocks;
     if (!of_face) block -= a.face_blocks;
+    // The last tile comes first: it has warps whose words lie outside of the grid, which take
+    // longest and would run alone at the end of the launch.
     const unsigned tile = block / a.of_tile;
-    const int z0 = tile * BZ;
+    const int z0 = (tile ? tile - 1 : a.tiles_z - 1) * BZ;
     if (!of_face) block -= tile * of_tile;
     if (of_face || block < a.side_blocks) {
         const unsigned i = block * THREADS + threadIdx.x;

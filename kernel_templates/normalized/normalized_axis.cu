@@ -110,14 +110,14 @@ __device__ __forceinline__ void columns(const axis_arguments &a, normalized_pair
     block /= static_cast<unsigned>(a.tiles);
     const long long other = block % static_cast<unsigned>(a.n[0]), grid = block / static_cast<unsigned>(a.n[0]);
     const STORE *const column = a.in + grid * a.in_batch + other * a.in_stride[0] + x * a.in_stride[2];
-    const bool live = x < a.n[2];
+    const bool inside = x < a.n[2];
     if (first >= TAPS_LOW && first + TILE + TAPS_HIGH <= a.n[1] && x - lane + LANES <= a.n[2])
         fill<true, WARPS>(a, column, warp, first, a.n[1], a.in_stride[1], shared + lane);
-    else if (live)
+    else if (inside)
         fill<false, WARPS>(a, column, warp, first, a.n[1], a.in_stride[1], shared + lane);
     __syncthreads();
     const long long begin = first + warp * ROWS;
-    if (!live || begin >= a.n[1]) return;
+    if (!inside || begin >= a.n[1]) return;
     normalized_pair sum[ROWS] = {};
     add_taps(a, shared + lane + place(warp * ROWS), sum);
     WRITTEN *const to = a.out + grid * a.out_batch + other * a.out_stride[0] + x * a.out_stride[2];

@@ -22,7 +22,7 @@ struct padded_load_arguments {
     strided_grid<const STORE> in, before;
     strided_grid<STORE> out;
     long long n[3], padded[3], low[3];  // extents of both grids; widths of the low halos
-    live_box live;
+    updated_box updated;
     long long chunks;     // of each row
     REAL constant[3][2];  // value past each side
 };
@@ -39,7 +39,7 @@ __device__ __noinline__ STORE value_at(const padded_load_arguments &a, const STO
     if (y < 0) constant = a.constant[1][y == PAST_HIGH];
     if (z < 0) constant = a.constant[0][z == PAST_HIGH];
     if (z < 0 || y < 0 || from < 0) return narrow<STORE>(constant);
-    return frozen || !is_live(a.live, 2, from) ? in[from * a.in.stride[2]] : before[from * a.before.stride[2]];
+    return frozen || !is_updated(a.updated, 2, from) ? in[from * a.in.stride[2]] : before[from * a.before.stride[2]];
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid_constant__ padded_load_arguments a) {
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid
     const bool far = z >= a.n[0] + Z_HIGH || y >= a.n[1] + Y_HIGH;
     const long long from_z = far ? 0 : fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0]);
     const long long from_y = far ? 0 : fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]);
-    const bool live_row = is_live(a.live, 0, from_z) && is_live(a.live, 1, from_y);
+    const bool updated_row = is_updated(a.updated, 0, from_z) && is_updated(a.updated, 1, from_y);
     const STORE *const in = row_of(a.in, to.batch, from_z, from_y);
     const STORE *const before = row_of(a.before, to.batch, from_z, from_y);
     const STORE *from = before + first * a.before.stride[2];
@@ -59,10 +59,10 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_load(const __grid
         const long long x = first + k * THREADS_X;
         value[k] = narrow<STORE>(static_cast<REAL>(0));
         if (far || x >= a.n[2] + X_HIGH) continue;
-        if (live_row && is_live(a.live, 2, x))
+        if (updated_row && is_updated(a.updated, 2, x))
             value[k] = *from;
         else
-            value[k] = value_at(a, in, before, from_z, from_y, x, !live_row);
+            value[k] = value_at(a, in, before, from_z, from_y, x, !updated_row);
     }
     STORE *out = row_of(a.out, to.batch, to.z, to.y) + to.first * a.out.stride[2];
 #pragma unroll

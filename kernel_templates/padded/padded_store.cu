@@ -13,7 +13,7 @@ struct padded_store_arguments {
     strided_grid<const STORE> in, result;
     strided_grid<STORE> out;
     long long n[3];
-    live_box live;
+    updated_box updated;
     long long chunks;  // of each row
 };
 static_assert(layout_matches(sizeof(padded_store_arguments)), "the launcher's mirrored struct of the arguments");
@@ -21,7 +21,7 @@ static_assert(layout_matches(sizeof(padded_store_arguments)), "the launcher's mi
 extern "C" __global__ void __launch_bounds__(THREADS_X) padded_store(const __grid_constant__ padded_store_arguments a) {
     const row_chunk at = find_row_chunk(a.n, a.chunks);
     if (at.first >= a.n[2]) return;
-    const bool live_row = is_live(a.live, 0, at.z) && is_live(a.live, 1, at.y);
+    const bool updated_row = is_updated(a.updated, 0, at.z) && is_updated(a.updated, 1, at.y);
     const STORE *in = row_of(a.in, at.batch, at.z, at.y) + at.first * a.in.stride[2];
     const STORE *result = row_of(a.result, at.batch, at.z, at.y) + at.first * a.result.stride[2];
     STORE *out = row_of(a.out, at.batch, at.z, at.y) + at.first * a.out.stride[2];
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) padded_store(const __gri
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         const long long x = at.first + k * THREADS_X;
-        if (x < a.n[2]) value[k] = live_row && is_live(a.live, 2, x) ? *result : *in;
+        if (x < a.n[2]) value[k] = updated_row && is_updated(a.updated, 2, x) ? *result : *in;
         in += THREADS_X * a.in.stride[2], result += THREADS_X * a.result.stride[2];
     }
 #pragma unroll

@@ -79,10 +79,10 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const segm
 // Starts copying the segment's inputs to shared memory. With VECTOR > 1, points of the line are
 // copied in units of 16 bytes.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
-    const bool there = segment < a.all;
-    const segment_position s = find(a, there ? segment : 0, SPAN);
+    const bool exists = segment < a.all;
+    const segment_position s = find(a, exists ? segment : 0, SPAN);
     const STORE *const from = s.in + s.start;
-    if (!there) {
+    if (!exists) {
 #pragma unroll 1
         for (int i = t; i < SPAN; i += MEMBERS) raw[i] = narrow<STORE>(REAL(0));
     } else if (inside(s, SPAN)) {
@@ -116,11 +116,12 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     copy_async_commit();
 }
 
-// Gives the inputs of a segment that lie past a side their values, once those that were loaded have
-// arrived: images of points of the segment are read from these, and past an odd side, where all
-// inputs were loaded, they are negated. Returns whether the segment has such inputs. A thread of a
-// pair changes only inputs that it reads itself. Few segments lie at a side, so this is a loop in
-// shared memory, which compiles faster than images in each register.
+// Sets the inputs of a segment that lie past a side, after all copies of fetch() have arrived. If
+// the segment contains the points of which they are images (images::own), it copies these points,
+// negated past an odd side. Otherwise fetch() has copied all inputs, and those past an odd side are
+// negated. Returns whether it did either. A thread of a pair changes only inputs that it reads
+// itself. Few segments lie at a side, so this is a loop in shared memory, which compiles faster
+// than images in each register.
 __device__ __forceinline__ bool place_images(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     if (!MIRRORED || segment >= a.all) return false;
     const segment_position s = find(a, segment, SPAN);
@@ -161,9 +162,9 @@ __device__ __forceinline__ void take_points(const segment_position &s, point (&x
 // Loads a pair of segments directly to registers. If any segment of the warp's two pairs reaches
 // past its line, it loads nothing and returns false to all lanes.
 __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
-    const bool there = segment + 1 < a.all;
-    const segment_position s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
-    if (!__all_sync(~0u, there && inside(s, SPAN) && inside(next, SPAN))) return false;
+    const bool exist = segment + 1 < a.all;
+    const segment_position s = find(a, exist ? segment : 0, SPAN), next = find(a, exist ? segment + 1 : 0, SPAN);
+    if (!__all_sync(~0u, exist && inside(s, SPAN) && inside(next, SPAN))) return false;
     take_points<false>(s, x, t), take_points<true>(next, x, t);
     return true;
 }

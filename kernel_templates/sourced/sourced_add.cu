@@ -19,14 +19,14 @@ struct add_arguments {
     strided_grid<const STORE> x, c;
     strided_grid<WRITTEN> out;
     long long n[3];
-    live_box live;
+    updated_box updated;
     long long chunks;  // of each row
 };
 static_assert(layout_matches(sizeof(add_arguments)), "the launcher's mirrored struct of the arguments");
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid_constant__ add_arguments a) {
     const row_chunk at = find_row_chunk(a.n, a.chunks);
-    const bool live = is_live(a.live, 0, at.z) && is_live(a.live, 1, at.y);
+    const bool updated_row = is_updated(a.updated, 0, at.z) && is_updated(a.updated, 1, at.y);
     const STORE *const x = HAS_GRID ? row_of(a.x, at.batch, at.z, at.y) : nullptr;
     const STORE *const c = HAS_SOURCE ? row_of(a.c, at.batch, at.z, at.y) : nullptr;
     WRITTEN *const out = row_of(a.out, at.batch, at.z, at.y);
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid
         sum[k] = 0;
         if (i >= a.n[2]) continue;
         if (HAS_GRID) sum[k] = widen(x[i * a.x.stride[2]]);
-        if (HAS_SOURCE && live && is_live(a.live, 2, i)) sum[k] += widen(c[i * a.c.stride[2]]);
+        if (HAS_SOURCE && updated_row && is_updated(a.updated, 2, i)) sum[k] += widen(c[i * a.c.stride[2]]);
     }
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {

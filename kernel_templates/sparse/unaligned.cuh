@@ -238,18 +238,18 @@ struct unaligned_lines {
 // line.
 template <class STORED, int WIDE>
 struct line_stores {
-    static constexpr int SLOT = 16 / sizeof(STORED), LANES = 16, TURNS = (WIDE / SLOT + LANES - 1) / LANES;
+    static constexpr int SLOT = 16 / sizeof(STORED), LANES = 16, LANE_SLOTS = (WIDE / SLOT + LANES - 1) / LANES;
     static constexpr int POINTS = 4 / sizeof(STORED);  // elements of a word
     static_assert(2 * SLOT <= LANES, "a lane for each single element");
-    static_assert(POINTS == 1 || TURNS == 1, "the word before a lane's slot is the preceding lane's");
-    STORED *words;  // the lane's first slot of the next line in the grid
-    int single;     // elements from there to the lane's single element
-    int alone;      // elements from the line's first slot in shared memory to that element
-    // Modulo 32, the number of bits, 0 or 16, from the start of a word of the grid to the first
-    // element of the line. Bit FLAG + k: the lane's slot k is stored; bit FLAG + TURNS: the single
-    // element is stored.
+    static_assert(POINTS == 1 || LANE_SLOTS == 1, "the word before a lane's slot is the preceding lane's");
+    STORED *words;      // the lane's first slot of the next line in the grid
+    int single;         // elements from there to the lane's single element
+    int single_shared;  // elements from the line's first slot in shared memory to that element
+    // The five low bits: the number of bits, 0 or 16, from the start of a word of the grid to the
+    // first element of the line; a funnel shift ignores the other bits. Bit FIRST_FLAG + k: the
+    // lane's slot k is stored. Bit FIRST_FLAG + LANE_SLOTS: the single element is stored.
     unsigned flags;
-    static constexpr int FLAG = 5;
+    static constexpr int FIRST_FLAG = 5;
 
     // The index of an element in its slot.
     static __device__ __forceinline__ int offset_in_slot(const STORED *at) {
@@ -265,28 +265,28 @@ struct line_stores {
         // The first element after whole slots.
         const int rest = (count + before) / SLOT * SLOT - before;
         const int n = lane < SLOT ? lane : rest + lane - SLOT;
-        words = to + first, single = n - first, alone = word_offset_in_slot(to) + n;
+        words = to + first, single = n - first, single_shared = word_offset_in_slot(to) + n;
         flags = before % POINTS * 16;
         if ((lane < SLOT ? before && n < SLOT - before : lane < 2 * SLOT && n >= 0) && n < count)
-            flags |= 1u << (FLAG + TURNS);
+            flags |= 1u << (FIRST_FLAG + LANE_SLOTS);
 #pragma unroll
-        for (int k = 0; k < TURNS; k++)
-            if ((k > 0 || first >= 0) && first + (LANES * k + 1) * SLOT <= count) flags |= 1u << (FLAG + k);
+        for (int k = 0; k < LANE_SLOTS; k++)
+            if ((k > 0 || first >= 0) && first + (LANES * k + 1) * SLOT <= count) flags |= 1u << (FIRST_FLAG + k);
     }
     // Stores the next LINES lines, which are rows `row`, row + STEP, .. of the block, except rows
     // below 0 and from `end` on. The lines are `pitch` elements apart in the grid, and APART
     // elements in shared memory, from `from` on.
     template <int LINES, int STEP, int APART>
     __device__ __forceinline__ void store(const STORED *from, long long pitch, int row, int end) {
-        word_run<4> word[LINES][TURNS];
+        word_run<4> word[LINES][LANE_SLOTS];
         STORED point[LINES];
 #pragma unroll
         for (int i = 0; i < LINES; i++) {
 #pragma unroll
-            for (int k = 0; k < TURNS; k++)
+            for (int k = 0; k < LANE_SLOTS; k++)
                 word[i][k] =
                     *reinterpret_cast<const word_run<4> *>(from + i * APART + SLOT * (threadIdx.x % LANES + LANES * k));
-            point[i] = from[i * APART + alone];
+            point[i] = from[i * APART + single_shared];
             if constexpr (POINTS > 1) {
                 unsigned before = __shfl_up_sync(0xffffffffu, word[i][0].e[3], 1);
 #pragma unroll
@@ -301,10 +301,10 @@ struct line_stores {
         for (int i = 0; i < LINES; i++, words += pitch) {
             const unsigned stored = row + STEP * i >= 0 && row + STEP * i < end ? flags : 0;
 #pragma unroll
-            for (int k = 0; k < TURNS; k++)
-                store_run_if(stored, 1u << (FLAG + k), reinterpret_cast<unsigned *>(words + LANES * SLOT * k),
+            for (int k = 0; k < LANE_SLOTS; k++)
+                store_run_if(stored, 1u << (FIRST_FLAG + k), reinterpret_cast<unsigned *>(words + LANES * SLOT * k),
                              word[i][k].e);
-            store_if(stored, 1u << (FLAG + TURNS), words + single, point[i]);
+            store_if(stored, 1u << (FIRST_FLAG + LANE_SLOTS), words + single, point[i]);
         }
     }
 };

@@ -62,7 +62,7 @@ struct fused_arguments {
     STORE *output[FUSED_OUTPUTS];
     long long n[3], points;  // points of one grid; axes z, y, x
     // The points that are not frozen
-    long long live_low[FUSED_EQUATIONS][3], live_high[FUSED_EQUATIONS][3];
+    long long updated_low[FUSED_EQUATIONS][3], updated_high[FUSED_EQUATIONS][3];
     int tiles, chunks;           // blocks along x, and along the march
     int chunk, unused;           // rows of a block, a multiple of FUSED_ROWS
     REAL values[SYSTEM_VALUES];  // numbers, then the sides' constants
@@ -278,9 +278,9 @@ __device__ __forceinline__ void put(const tile &t, const unsigned (&at)[NODES], 
 }
 
 template <int E>
-__device__ __forceinline__ bool is_live(const fused_arguments &a, int y, int x) {
-    return !FUSED_FREEZES[E] ||
-           (y >= a.live_low[E][1] && y < a.live_high[E][1] && x >= a.live_low[E][2] && x < a.live_high[E][2]);
+__device__ __forceinline__ bool is_updated(const fused_arguments &a, int y, int x) {
+    return !FUSED_FREEZES[E] || (y >= a.updated_low[E][1] && y < a.updated_high[E][1] && x >= a.updated_low[E][2] &&
+                                 x < a.updated_high[E][2]);
 }
 
 // One point of pass J, which may lie past a side, on row k of the iteration. NEAR: its source is
@@ -303,7 +303,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const unsigned (&at
         value = narrow<STORE>(equation<E>::value(near_side<J>{t, at, y, x, d - y, column - x}));
     else
         value = narrow<STORE>(equation<E>::value(inside<J>{t, at, column, k}));
-    if (!is_live<E>(t.a, y, x)) value = row_of<PRESENT>(t, at, d)[column];
+    if (!is_updated<E>(t.a, y, x)) value = row_of<PRESENT>(t, at, d)[column];
     put<J, 1, STORE>(t, at, d, row, {from.sign < 0 ? narrow<STORE>(-widen(value)) : value});
 }
 

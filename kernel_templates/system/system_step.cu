@@ -64,7 +64,7 @@ struct system_arguments {
     long long n[3], points;                // points of one grid; axes z, y, x
     struct {
         long long low[3], high[3];
-    } live[SYSTEM_OUTPUTS];             // the points that are not frozen
+    } updated[SYSTEM_OUTPUTS];          // the points that are not frozen
     unsigned tiles_x, tiles_y, chunks;  // blocks along x, across and along the march
     unsigned planes;                    // of a chunk
     REAL values[SYSTEM_VALUES];         // numbers, then the sides' constants
@@ -445,15 +445,15 @@ struct evaluate<I, VECTOR, AROUND> {
 // Points that a fixed side freezes keep their value.
 template <int I>
 __device__ __forceinline__ void freeze(const thread_place &t, const march_plane &s, slot &result) {
-    const auto &box = t.a.live[I];
-    const bool live = s.m >= box.low[SYSTEM_MARCH] && s.m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
-                      t.row < box.high[ACROSS];
-    if (live && t.column >= box.low[2] && t.column + VECTOR <= box.high[2]) return;
+    const auto &box = t.a.updated[I];
+    const bool updated = s.m >= box.low[SYSTEM_MARCH] && s.m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
+                         t.row < box.high[ACROSS];
+    if (updated && t.column >= box.low[2] && t.column + VECTOR <= box.high[2]) return;
     slot frozen;
     load_own_run(frozen.of, t.a.present[I] + s.offset);
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-        if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
+        if (!updated || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
 }
 
 // Assignments I to SYSTEM_OUTPUTS - 1. If a result is stored over a level that is read, the thread

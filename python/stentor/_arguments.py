@@ -8,7 +8,7 @@ from ._library import lib
 from ._words import said, whole
 
 AxisError = getattr(np, 'exceptions', np).AxisError
-MOST_REACH = 1 << 16  # points: the largest stencil reach on the host
+MAX_REACH = 1 << 16  # points: the largest stencil reach on the host
 
 
 def frozen(value: Any) -> Any:
@@ -105,7 +105,7 @@ def check_reach(points: float, said: str, on_device: bool) -> None:
 
     On a GPU the limit is the library's largest radius. On the host, groups of taps and block sums
     allow a larger one."""
-    most = lib.STN_MAX_RADIUS if on_device else MOST_REACH
+    most = lib.STN_MAX_RADIUS if on_device else MAX_REACH
     if points <= -1:
         raise ValueError(f'{said} makes a negative radius: give 0 or more')
     if not points < most + 1:

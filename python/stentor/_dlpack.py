@@ -13,8 +13,8 @@ from ._library import ffi as _ffi
 from ._problem import Layout
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-MOST_AXES = 64  # most axes of a tensor that is read, as in NumPy 2
-MOST_BYTES = 1 << 57  # bytes of an address space
+MAX_AXES = 64  # most axes of a tensor that is read, as in NumPy 2
+MAX_BYTES = 1 << 57  # bytes of an address space
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'
@@ -62,8 +62,8 @@ def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: T
 
 def _layout_of(tensor: Any) -> Layout:
     """The layout of another library's tensor; refuses inconsistent ones."""
-    if not 0 <= tensor.ndim <= MOST_AXES or (tensor.ndim and not tensor.shape):
-        raise ValueError(f'its DLPack tensor has {tensor.ndim} axes' + ('' if tensor.shape else ' and no shape') + f': give 0 to {MOST_AXES}')
+    if not 0 <= tensor.ndim <= MAX_AXES or (tensor.ndim and not tensor.shape):
+        raise ValueError(f'its DLPack tensor has {tensor.ndim} axes' + ('' if tensor.shape else ' and no shape') + f': give 0 to {MAX_AXES}')
     shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
     if any(n < 0 for n in shape):
         raise ValueError(f'its DLPack tensor has the shape {shape}: no extent is below 0')
@@ -72,7 +72,7 @@ def _layout_of(tensor: Any) -> Layout:
     layout = Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
     size = tensor.dtype.bits * tensor.dtype.lanes // 8
     spanned = sum((n - 1) * abs(s) for n, s in zip(shape, layout.strides)) * size if 0 not in shape else 0
-    if max(spanned, math.prod(shape) * size) >= MOST_BYTES:
+    if max(spanned, math.prod(shape) * size) >= MAX_BYTES:
         raise ValueError(f'its DLPack tensor of shape {shape} has strides {layout.strides}: no memory is so large')
     return layout
 

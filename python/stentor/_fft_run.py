@@ -40,9 +40,9 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
 
 
 Sizes = Optional[Sequence[int]]  # the argument s
-MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
+MAX_ITERATIONS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 LONG_TABLES = 1 << 20  # points of an axis from which on making the tables may delay Ctrl-C
-TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
+ITERATION_POINTS = 512  # of an iteration on the host; with fewer, copying the arrays is faster
 
 
 class Piece(NamedTuple):
@@ -110,7 +110,7 @@ class Transform:
     def _few_points(piece: Piece, split: Split) -> bool:
         """Whether copies cost less than a loop on the host, or a loop would misalign numbers."""
         turns = math.prod(piece.source.shape[axis] for axis in split.loop)
-        if math.prod(piece.source.shape) < TURN_POINTS * turns:
+        if math.prod(piece.source.shape) < ITERATION_POINTS * turns:
             return True
         layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
@@ -120,7 +120,7 @@ class Transform:
         """Whether a cosine or sine transform takes few iterations of a loop, all at even
         offsets."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
-        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
+        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MAX_ITERATIONS
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:

@@ -10,9 +10,9 @@ import os
 
 from ._locks import new_lock
 
-MOST = 256  # entries
+MAX_ENTRIES = 256  # entries
 # The largest total size of the entries' tables and scratch memory, in bytes.
-MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)
+MAX_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)
 _prepared: collections.OrderedDict = collections.OrderedDict()
 _bytes: dict = {}  # the size of each entry, by the same keys
 _total = [0]  # the sum of the sizes
@@ -56,7 +56,7 @@ def remember(key, prepared):
         dropped = []
         _total[0] += getattr(prepared, 'cached_bytes', 0) - _bytes.get(key, 0)
         _prepared[key], _bytes[key] = prepared, getattr(prepared, 'cached_bytes', 0)
-        while len(_prepared) > 1 and (len(_prepared) > MOST or _total[0] > MOST_BYTES):
+        while len(_prepared) > 1 and (len(_prepared) > MAX_ENTRIES or _total[0] > MAX_BYTES):
             oldest, each = _prepared.popitem(last=False)
             _total[0] -= _bytes.pop(oldest)
             dropped.append(each)
@@ -75,7 +75,7 @@ def remember_if_repeated(key, prepared):
         return prepared
     if known:
         return remember(key, prepared)
-    if len(_met) >= MOST:
+    if len(_met) >= MAX_ENTRIES:
         _met.clear()
     _met.add(hash(key))
     return prepared

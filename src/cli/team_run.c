@@ -9,7 +9,7 @@
 #include "cli/option_values.h"
 #include "team/team.h"
 
-enum { MOST = 64, NAME = 40 };
+enum { MAX_DEVICES = 64, NAME = 40 };
 
 /* Parses "0,1" into devices; a number alone is a GPU. */
 static stn_status parse_devices(const char *text, int *devices, int *count, stn_error *error) {
@@ -17,8 +17,8 @@ static stn_status parse_devices(const char *text, int *devices, int *count, stn_
     for (const char *at = text;; at++) {
         char name[NAME];
         const size_t size = strcspn(at, ",");
-        if (*count == MOST)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices names more than %d devices", MOST);
+        if (*count == MAX_DEVICES)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices names more than %d devices", MAX_DEVICES);
         if (!size || size >= sizeof name)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "--devices %.80s: give GPUs' numbers with commas, such as 0,1, or host,host", text);
@@ -43,7 +43,7 @@ static stn_status parse_devices(const char *text, int *devices, int *count, stn_
 
 stn_status cli_team_open(const char *devices, const cli_device_settings *settings, const cli_report_settings *report,
                          stn_team **team, stn_error *error) {
-    int list[MOST], count;
+    int list[MAX_DEVICES], count;
     stn_context_options context;
     if (settings->device)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices and --device exclude each other: give one");

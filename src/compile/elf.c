@@ -16,7 +16,7 @@
 #define OUR_MACHINE EM_NONE
 #endif
 
-enum { MOST_HEADERS = 64, MOST_NOTES = 4096 };
+enum { MAX_HEADERS = 64, MAX_NOTES = 4096 };
 
 static bool read_at(int file, void *to, size_t size, uint64_t at) {
     return at <= INT64_MAX && pread(file, to, size, (off_t)at) == (ssize_t)size;
@@ -43,9 +43,9 @@ static bool id_of_notes(const unsigned char *notes, size_t size, char *digits, s
 
 static bool id_of_file(int file, const Elf64_Ehdr *header, char *digits, size_t capacity) {
     if (header->e_phentsize != sizeof(Elf64_Phdr)) return false;
-    for (unsigned i = 0; i < header->e_phnum && i < MOST_HEADERS; i++) {
+    for (unsigned i = 0; i < header->e_phnum && i < MAX_HEADERS; i++) {
         Elf64_Phdr segment;
-        unsigned char notes[MOST_NOTES];
+        unsigned char notes[MAX_NOTES];
         if (!read_at(file, &segment, sizeof segment, header->e_phoff + i * sizeof segment)) return false;
         if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof notes) continue;
         if (read_at(file, notes, segment.p_filesz, segment.p_offset) &&

@@ -334,12 +334,12 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-/* Kernels that no plan holds stay loaded for later plans. When there are KEPT_MOST of them, the
- * least recently released are unloaded until KEPT_LEAST remain. Unloading waits for all work on the
+/* Kernels that no plan holds stay loaded for later plans. When there are MAX_KEPT of them, the
+ * least recently released are unloaded until MIN_KEPT remain. Unloading waits for all work on the
  * GPU, so it is done for many kernels at once. In an endurance test each plan added 0.26 MB of
- * memory, so KEPT_MOST kernels take about 67 MB; KEPT_LEAST are enough for three full compile
+ * memory, so MAX_KEPT kernels take about 67 MB; MIN_KEPT are enough for three full compile
  * batches. */
-enum { KEPT_MOST = 256, KEPT_LEAST = 192 };
+enum { MAX_KEPT = 256, MIN_KEPT = 192 };
 
 /* Adds the kernel to the set, which takes over the caller's hold; a second hold of a kernel that is
  * listed is released. Without memory for the list, the kernel stays loaded until the context is
@@ -386,9 +386,9 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     *kernel = found;
     if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
-    else if (context->kernels.unheld >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
+    else if (context->kernels.unheld >= MAX_KEPT && stn_context_wait(context, NULL) == STN_OK)
         /* During a stream capture neither this wait nor loading a kernel is allowed. */
-        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
+        stn_kernel_memory_trim(&context->kernels, MIN_KEPT);
     return STN_OK;
 }
 

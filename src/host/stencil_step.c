@@ -528,7 +528,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
         stn_max(BUFFER_SIZE * (int64_t)sizeof(double) / step->line_size / rows - reach - 8, MIN_BLOCK_POINTS), most);
     step->cache_rows = 1;
     while ((int64_t)step->cache_rows < 2 * rows && step->cache_rows < CACHED_ROWS) step->cache_rows *= 2;
-    for (int a = 0; a < 3; a++) stn_task_live_points(task, a, &step->live[a][0], &step->live[a][1]);
+    for (int a = 0; a < 3; a++) stn_task_updated_range(task, a, &step->live[a][0], &step->live[a][1]);
     for (int64_t r = 0; r < task->reach[2][0]; r++) step->ghost[0][r] = stn_task_fold(task, 2, -1 - r);
     for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = stn_task_fold(task, 2, task->n[2] + r);
 }

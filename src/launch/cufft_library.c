@@ -138,15 +138,15 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
-/* A c2r transform with rows of odd length writes one number past each row if there is padding
- * between rows (seen in cuFFT 12.0: 27 x 32 x 11 in f64, rows of 12). Rows of one number are
- * assumed to behave likewise. In place this does not matter, because the padding belongs to the
- * spectrum. */
+/* A c2r transform writes past its rows where these are as far apart as the spectrum's rows: the
+ * padding then gets the one or two numbers by which a spectrum is longer (seen in cuFFT 12.0 for
+ * most rows of 5 to 32 numbers; with other padding, in none of 30,000 transforms of one to three
+ * axes). In place this does not matter, because the padding belongs to the spectrum. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
-    if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;
-    const bool gaps = (fft->n[1] > 1 && out->stride[1] > fft->n[2]) || (fft->n[0] > 1 && out->stride[0] > fft->n[2]);
-    return fft->n[0] * fft->n[1] > 1 ? gaps : fft->batch > 1 && out->batch_stride > fft->n[2];
+    if (!out->real || fft->in_place || out->stride[2] != 1 || fft->n[0] * fft->n[1] * fft->batch == 1) return false;
+    const int64_t next = fft->n[1] > 1 ? out->stride[1] : fft->n[0] > 1 ? out->stride[0] : out->batch_stride;
+    return next == 2 * (fft->n[2] / 2 + 1);
 }
 
 bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
@@ -161,7 +161,7 @@ bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
     else if (fft->dtype == STN_F16 && real && real->stride[2] != 1)
         why = "cuFFT needs stride 1 along the last axis of the real side in f16";
     else if (writes_past_rows(fft))
-        why = "cuFFT writes one number past each row of odd length, into the padding";
+        why = "cuFFT writes past each row, into the padding";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }

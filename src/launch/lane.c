@@ -84,7 +84,7 @@ stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, 
 }
 
 /* The largest pitch in bytes that drivers accept; the value of CU_MEMORYTYPE_DEVICE. */
-enum { MOST_PITCH = INT32_MAX, DEVICE_MEMORY = 2 };
+enum { MAX_PITCH = INT32_MAX, DEVICE_MEMORY = 2 };
 
 static stn_cu_copy_side side_of(const stn_lane *lane, const void *at, int64_t pitch, int64_t rows) {
     return (stn_cu_copy_side){.memory_type = DEVICE_MEMORY,
@@ -98,7 +98,7 @@ stn_status stn_lane_copy_rows(const stn_lane *lane, void *to, int64_t to_pitch, 
                               int64_t from_pitch, int64_t width, int64_t rows, stn_error *error) {
     if (to_pitch == width && from_pitch == width)
         return stn_lane_copy(lane, to, other, from, (size_t)(width * rows), error);
-    if (to_pitch > MOST_PITCH || from_pitch > MOST_PITCH) {
+    if (to_pitch > MAX_PITCH || from_pitch > MAX_PITCH) {
         for (int64_t i = 0; i < rows; i++)
             STN_TRY(stn_lane_copy(lane, (char *)to + i * to_pitch, other, (const char *)from + i * from_pitch,
                                   (size_t)width, error));

@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "plan/plan.h"
 
-#define MOST_CANDIDATES 64
+#define MAX_CANDIDATES 64
 #define TUNE_SECONDS 10
 
 static bool is_named(const char *name, const stn_strategy *strategy) {
@@ -52,7 +52,7 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
 double stn_estimate_cost(const stn_estimate *estimate) {
     if (estimate->memory <= SMALL_WORKSPACE || estimate->grids <= 2) return estimate->seconds;
     return estimate->seconds *
-           (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
+           (estimate->grids > 4 ? STN_MAX_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
 /* Inserts a row at `index`. If the ranking is full, its last row is dropped. */
@@ -75,7 +75,7 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 
 /* If no candidate of any strategy is within the error bound, candidates are admitted up to this
  * factor times the least predicted error. */
-#define LEAST_ERROR_FACTOR 1.5
+#define MIN_ERROR_FACTOR 1.5
 
 /* Inserts the strategy's candidates whose predicted error is at most the problem's bound or
  * `allowed_error`, whichever is larger. If it has none, the strategy is inserted as not applicable.
@@ -83,7 +83,7 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double allowed_error) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
-    stn_candidate list[MOST_CANDIDATES];
+    stn_candidate list[MAX_CANDIDATES];
     memset(list, 0, most * sizeof *list); /* candidates are compared as bytes */
     const double error_bound = fmax(allowed_error, kind->error_bound ? kind->error_bound(plan) : INFINITY);
     double least_rejected_error = INFINITY;
@@ -151,19 +151,19 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
 }
 
 /* The first pass admits candidates within the error bound. If there are none, the second pass
- * admits those whose predicted error is at most LEAST_ERROR_FACTOR times the least one. */
+ * admits those whose predicted error is at most MIN_ERROR_FACTOR times the least one. */
 static void rank(stn_plan *plan, const char *name, size_t most, bool best, double limit) {
     double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
     for (int pass = 0; pass < 2; pass++) {
         plan->ranked = 0;
-        allowed_error = LEAST_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, limit, errors);
+        allowed_error = MIN_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, limit, errors);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
 
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     plan->only_best = false;
-    rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false, INFINITY);
+    rank(plan, name, most < MAX_CANDIDATES ? most : MAX_CANDIDATES, false, INFINITY);
 }
 
 void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit) {

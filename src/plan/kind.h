@@ -42,9 +42,9 @@ typedef struct stn_run_array {
     int alignment;
     stn_points points;
 } stn_run_array;
-enum { STN_MOST_RUN_ARRAYS = 2 * STN_SYSTEM_MAX_ARRAYS + STN_SYSTEM_MAX_COEFFICIENTS + 2 };
+enum { STN_MAX_RUN_ARRAYS = 2 * STN_SYSTEM_MAX_ARRAYS + STN_SYSTEM_MAX_COEFFICIENTS + 2 };
 typedef struct stn_run_arrays {
-    stn_run_array list[STN_MOST_RUN_ARRAYS];
+    stn_run_array list[STN_MAX_RUN_ARRAYS];
     int count;
 } stn_run_arrays;
 /* Adds an array to the list. Fails if it is NULL or not aligned. */

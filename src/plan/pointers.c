@@ -8,9 +8,9 @@
 /* The most rows that the overlap check compares where the address ranges of two grids interleave.
  * On the host the check is short compared with the run; on a GPU it must not delay an enqueue of
  * microseconds. */
-enum { MOST_ROWS_ON_HOST = 1 << 16, MOST_ROWS_ON_DEVICE = 64 };
+enum { MAX_ROWS_ON_HOST = 1 << 16, MAX_ROWS_ON_DEVICE = 64 };
 enum { ARRAYS = STN_WORK_SOURCE + 1, WORKSPACE_ALIGNMENT = 256, NAME = STN_SYSTEM_NAME + 32 };
-_Static_assert(ARRAYS + STN_OPERANDS <= STN_MOST_RUN_ARRAYS, "a list holds the arrays of any execution");
+_Static_assert(ARRAYS + STN_OPERANDS <= STN_MAX_RUN_ARRAYS, "a list holds the arrays of any execution");
 
 static const char *name_of(const stn_run_array *a, char name[NAME]) {
     char level[16] = "";
@@ -34,7 +34,7 @@ stn_status stn_run_arrays_add(stn_run_arrays *all, stn_run_array a, stn_error *e
 }
 
 static stn_status check_overlap(const stn_plan *plan, const stn_run_arrays *all, stn_error *error) {
-    const int64_t most_rows = plan->machine.is_device ? MOST_ROWS_ON_DEVICE : MOST_ROWS_ON_HOST;
+    const int64_t most_rows = plan->machine.is_device ? MAX_ROWS_ON_DEVICE : MAX_ROWS_ON_HOST;
     for (int i = 0; i < all->count; i++)
         for (int k = 0; k < all->count; k++) {
             const stn_run_array *written = &all->list[i], *other = &all->list[k];

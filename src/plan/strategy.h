@@ -69,7 +69,7 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
  * workspace. */
 double stn_estimate_cost(const stn_estimate *estimate);
 /* The cost is at least the seconds, and at most this factor times them. */
-#define STN_MOST_COST_PER_SECOND 1.25
+#define STN_MAX_COST_PER_SECOND 1.25
 
 /* The functions by which a strategy is chosen, for work of one type.
  *

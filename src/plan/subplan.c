@@ -138,7 +138,7 @@ bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, cons
 bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
                                 bool within_bound, stn_estimate *result) {
     const bool limited = most < INFINITY || within_bound;
-    const stn_rank_limit limit = {limited ? fmin(most * STN_MOST_COST_PER_SECOND, DBL_MAX) : 0, within_bound};
+    const stn_rank_limit limit = {limited ? fmin(most * STN_MAX_COST_PER_SECOND, DBL_MAX) : 0, within_bound};
     stn_ranked row;
     /* If the cheapest candidate is above the cost limit, every candidate takes more than `most`
      * seconds. */

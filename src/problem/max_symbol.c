@@ -17,7 +17,7 @@
 /* Complex multiply-adds of a scan, about 50 ms; limits the time of wide 3D stencils. */
 #define SCAN_BUDGET 3e7
 /* Complex multiply-adds, a few seconds; a stencil that needs more is not sampled. */
-#define MOST_WORK 3e9
+#define MAX_WORK 3e9
 #define CLIMB_STEPS 400
 
 typedef struct cplx {
@@ -342,7 +342,7 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     double density = 4, work;
     while ((work = choose_samples(&s, density)) > SCAN_BUDGET && density > 2) density -= 0.5;
     /* Without time or memory, the upper bound is a valid answer. */
-    if (work > MOST_WORK || !allocate(&s)) return bound;
+    if (work > MAX_WORK || !allocate(&s)) return bound;
     fill_roots(&s);
     scan(&s);
     best = fmax(best, climb_all(&s));

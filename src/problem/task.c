@@ -113,7 +113,7 @@ bool stn_task_has_extension(const stn_task *task) {
 }
 
 /* The factors of z and x are ratios of weights to the pivot, and must not overflow in float32. */
-#define LEAST_PIVOT 1e-6
+#define MIN_PIVOT 1e-6
 
 bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     const int(*reach)[2] = task->reach;
@@ -130,7 +130,7 @@ bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACT
         if (fabs(factors[1][j]) > fabs(pivot->weight)) pivot = line + j * stride[1];
     }
     for (size_t t = 0; t < taps; t++) most = fmax(most, fabs(task->taps[t].weight));
-    if (!(fabs(pivot->weight) > LEAST_PIVOT * most)) return false;
+    if (!(fabs(pivot->weight) > MIN_PIVOT * most)) return false;
     for (int k = 0; k < 3; k += 2) {
         const stn_tap *first = pivot - (size_t)reach[k][0] * stride[k];
         for (size_t i = 0; i < size[k]; i++) factors[k][i] = first[i * stride[k]].weight / pivot->weight;

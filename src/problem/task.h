@@ -83,7 +83,7 @@ static inline stn_task stn_task_whole_run(const stn_task *task) {
 }
 
 /* The points along an axis that no fixed side freezes: *low to *high - 1. */
-static inline void stn_task_live_points(const stn_task *task, int axis, int64_t *low, int64_t *high) {
+static inline void stn_task_updated_range(const stn_task *task, int axis, int64_t *low, int64_t *high) {
     const stn_boundary *sides = task->boundary[axis];
     *low = sides[0].kind == STN_FIXED ? task->reach[axis][0] : 0;
     *high = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);

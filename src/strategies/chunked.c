@@ -27,9 +27,9 @@
 #include "strategies/common/grid_layout.h"
 #include "strategies/table.h"
 
-enum { ALIGNMENT = 256, LEAST_STEPS = 2, MOST_THREADS = 8 };
+enum { ALIGNMENT = 256, MIN_STEPS = 2, MAX_THREADS = 8 };
 /* Sizes that are tried at once: 1 to 4 chunks, and powers of 4 below 2^31. */
-enum { MOST_SIZES = 2 * (4 + 16) };
+enum { MAX_SIZES = 2 * (4 + 16) };
 /* The measured time divided by the sum of the chunks' estimates. It exceeds 1 because the size with
  * the most favourable estimate is chosen. */
 #define FACTOR 1.08
@@ -37,8 +37,8 @@ enum { MOST_SIZES = 2 * (4 + 16) };
  * sides that are computed by steps, take longer than estimated (1.5 to 2.7 times on seven random
  * grids). */
 #define PADDED_HALVES_FACTOR 1.5
-/* Starting threads takes about as long as this. */
-#define ALONE_SECONDS 1e-3
+/* One thread searches for this long, about the time of starting others, before they help. */
+#define SERIAL_SECONDS 1e-3
 /* Keeps rounding errors from rejecting a single chunk; the sum of all chunks decides. */
 #define ROUNDED_UP (1 + 1e-9)
 
@@ -48,7 +48,7 @@ enum { FIRST, LATER, LAST, CHUNKS };
 
 typedef struct chunked_state {
     /* Owned. LATER is NULL if FIRST serves those chunks too; LAST is NULL if there is no such
-     * chunk */
+     * chunk. */
     stn_plan *chunk[CHUNKS];
     size_t inner_workspace_bytes; /* of the chunks; the spare grids follow this workspace */
     size_t spare;                 /* bytes of a spare grid */
@@ -125,8 +125,8 @@ static stn_task chunk_task(const stn_task *task, int which, chunk_sizes sizes) {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device)
         snprintf(reason, reason_size, STN_NEEDS_GPU);
-    else if (task->steps < LEAST_STEPS)
-        snprintf(reason, reason_size, "the run has fewer than %d steps", LEAST_STEPS);
+    else if (task->steps < MIN_STEPS)
+        snprintf(reason, reason_size, "the run has fewer than %d steps", MIN_STEPS);
     else if (task->alignment > ALIGNMENT)
         snprintf(reason, reason_size, "the spare grid is aligned to %d bytes", ALIGNMENT);
     else
@@ -200,7 +200,7 @@ typedef struct search {
     double begin;     /* of the search, on the clock */
     stn_pool *pool;   /* owned; NULL: one thread searches */
     int count, tried; /* of sizes to be tried next, and how many of them have been */
-    chunk_sizes sizes[MOST_SIZES];
+    chunk_sizes sizes[MAX_SIZES];
 } search;
 
 /* Whether the chunks may meet the error bound. */
@@ -233,7 +233,7 @@ static void add_sizes(search *s, chunk_sizes sizes) {
  * writes the caller's unpadded rows. */
 static void add_steps(search *s, uint64_t steps) {
     add_sizes(s, (chunk_sizes){steps, steps});
-    if (!pads(&s->plan->task) || !steps || s->plan->task.steps == LEAST_STEPS) return;
+    if (!pads(&s->plan->task) || !steps || s->plan->task.steps == MIN_STEPS) return;
     const uint64_t middle_steps = s->plan->task.steps - 2;
     add_sizes(s, (chunk_sizes){middle_steps / divided_up(middle_steps, steps), 1});
 }
@@ -244,16 +244,16 @@ static void estimate_range(void *user, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) (void)estimate_sizes(s, s->sizes[s->tried + i], &unused);
 }
 
-/* Tries the sizes that were added. Each needs rankings of all strategies. From the time when these
- * have taken ALONE_SECONDS, several threads make the rest first, and the search cache keeps their
- * results. */
+/* Tries the sizes that were added. Each needs rankings of all strategies. When the search
+ * has taken SERIAL_SECONDS, several threads make the remaining rankings first, and the search cache
+ * keeps their results. */
 static void try_sizes(search *s) {
-    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MOST_THREADS);
-    bool alone = threads > 1;
+    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MAX_THREADS);
+    bool serial = threads > 1;
     stn_estimate all;
     for (s->tried = 0; s->tried < s->count; s->tried++) {
-        if (alone && s->tried + 1 < s->count && stn_clock_seconds() - s->begin > ALONE_SECONDS) {
-            alone = false;
+        if (serial && s->tried + 1 < s->count && stn_clock_seconds() - s->begin > SERIAL_SECONDS) {
+            serial = false;
             if (!s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
             if (s->pool) stn_pool_for(s->pool, s->count - s->tried, 1, estimate_range, s);
         }

@@ -16,7 +16,7 @@
 #include "strategies/common/twiddles.h"
 #include "strategies/table.h"
 
-enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MOST_THREADS = 512, POINTS_A_THREAD = 8, LEAST_POINTS = 512 };
+enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MAX_THREADS = 512, POINTS_A_THREAD = 8, MIN_POINTS = 512 };
 
 typedef struct block_shape {
     int stages[3], radix[3][RADICES];
@@ -62,7 +62,7 @@ static bool axis_of(int64_t n, int *stages, int *radix) {
  * block. */
 static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t available) {
     int64_t grids = 1;
-    while (2 * grids * points <= LEAST_POINTS && fft->batch / (2 * grids) >= machine->multiprocessors &&
+    while (2 * grids * points <= MIN_POINTS && fft->batch / (2 * grids) >= machine->multiprocessors &&
            (size_t)(2 * grids * points) * 33 / 32 * element_bytes(fft) < available)
         grids *= 2;
     return (int)grids;
@@ -87,7 +87,7 @@ static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_c
     shape->grids = grids_of(fft, machine, points, machine->shared_per_block);
     const int elements = shape->points * shape->grids, share = candidate->values[SHARE];
     const int each = share < 0 ? POINTS_A_THREAD >> -share : POINTS_A_THREAD << share;
-    shape->threads = (int)stn_max(32, stn_min(MOST_THREADS, stn_round_up(stn_div_up(elements, each), 32)));
+    shape->threads = (int)stn_max(32, stn_min(MAX_THREADS, stn_round_up(stn_div_up(elements, each), 32)));
     shape->shared = (size_t)(elements + (elements - 1) / PAD) * element_bytes(fft);
     if (shape->shared > machine->shared_per_block || stn_div_up(fft->batch, shape->grids) > INT32_MAX) {
         snprintf(reason, size, "it has more points than a block's shared memory");

@@ -113,16 +113,16 @@ static double lines_of(const stn_task *task, double rounds) {
 }
 
 /* Seconds of one core for preparing the input rows of a step. */
-static double lines_cost(const stn_task *task, double live) {
+static double lines_cost(const stn_task *task, double updated_points) {
     const double rounds = ceil((double)task->ntaps / 9);
-    const double lines = lines_of(task, rounds), rows = live / (double)task->n[2];
+    const double lines = lines_of(task, rounds), rows = updated_points / (double)task->n[2];
     const bool open =
         stn_task_reach(task, 2) && (task->boundary[2][0].kind != STN_FIXED || task->boundary[2][1].kind != STN_FIXED);
     double seconds = rows * rounds * costs.sum;
     if (task->dtype == STN_F16)
-        seconds += live * lines * costs.half;
+        seconds += updated_points * lines * costs.half;
     else if (open && task->n[2] <= 128)
-        seconds += live * lines * (double)stn_dtype_size(task->dtype) * costs.gathered;
+        seconds += updated_points * lines * (double)stn_dtype_size(task->dtype) * costs.gathered;
     else if (open)
         seconds += 2 * rows * lines * costs.end;
     return seconds;
@@ -134,24 +134,25 @@ static void stencil_estimate(const stn_task *task, const stn_machine *machine, c
     const stn_unit unit = STN_UNIT_FMA_F64;
     const double points = (double)stn_task_points(task), steps = (double)task->steps;
     const double size = (double)stn_dtype_size(task->dtype);
-    double live = points;
+    double updated_points = points;
     for (int axis = 0; axis < 3; axis++) {
         double frozen = 0;
         for (int side = 0; side < 2; side++)
             if (task->boundary[axis][side].kind == STN_FIXED) frozen += task->reach[axis][side];
-        live *= fmax(1 - frozen / (double)task->n[axis], 0);
+        updated_points *= fmax(1 - frozen / (double)task->n[axis], 0);
     }
     *estimate = (stn_estimate){.unit = unit, .launches = steps};
     estimate->bytes = steps * points * 2 * size;
     const double spectra = stn_row_spectra_cost(task, true), taps = fmin((double)task->ntaps, spectra);
-    estimate->flops = steps * live * 2 * taps;
+    estimate->flops = steps * updated_points * 2 * taps;
     estimate->error = stn_error_stepping(task);
     estimate->stepping = true;
     const bool cached = 2 * points * size < costs.cached_bytes;
     const double core = machine->threads > 0 ? machine->threads : 1;
     estimate->seconds = estimate->flops / (machine->flops[unit] * costs.flops) +
                         estimate->bytes / (machine->copy_bandwidth * (cached ? costs.cached : costs.memory)) +
-                        (isinf(spectra) ? steps * lines_cost(task, live) / core : 0) + steps * machine->launch_seconds;
+                        (isinf(spectra) ? steps * lines_cost(task, updated_points) / core : 0) +
+                        steps * machine->launch_seconds;
 }
 
 static stn_status stencil_prepare(stn_plan *plan, stn_error *error) {

@@ -15,8 +15,8 @@
 #include "render/render.h"
 #include "strategies/table.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 1 << 20, LANES = 32, WARPS = 8, ROWS = 16, LEAST_COLUMNS = 8 };
-enum { MOST_VALUES = 6 + 2 * STN_MAX_RADIUS }; /* numbers of the dtype in the arguments */
+enum { THREADS = 256, MAX_BLOCKS = 1 << 20, LANES = 32, WARPS = 8, ROWS = 16, MIN_COLUMNS = 8 };
+enum { MAX_VALUES = 6 + 2 * STN_MAX_RADIUS }; /* numbers of the dtype in the arguments */
 
 /* Cost of a tap in normalized_point, relative to its two products. */
 #define TAP_COST 6.0
@@ -52,7 +52,7 @@ typedef struct normalized_state {
     union {     /* both begin with in and out */
         axis_header axis;
         point_header point;
-        unsigned char bytes[sizeof(point_header) + MOST_VALUES * sizeof(double)];
+        unsigned char bytes[sizeof(point_header) + MAX_VALUES * sizeof(double)];
     } arguments;
 } normalized_state;
 
@@ -95,7 +95,7 @@ static int64_t blocks_of(const stn_task *task, int axis) {
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     const int axis = axis_of(task);
     size_t count = 0;
-    if (axis >= 0 && (axis == 2 || task->n[2] >= LEAST_COLUMNS) && blocks_of(task, axis) <= INT32_MAX &&
+    if (axis >= 0 && (axis == 2 || task->n[2] >= MIN_COLUMNS) && blocks_of(task, axis) <= INT32_MAX &&
         shared_of(task, axis) <= machine->shared_per_block && count < most)
         list[count++] = (stn_candidate){{NORMALIZED_AXIS}};
     if (count < most) list[count++] = (stn_candidate){{NORMALIZED_POINT}};
@@ -163,7 +163,7 @@ static void fill_point(const stn_task *task, normalized_state *state) {
         }
     }
     stn_put_real(task->dtype, 1 / total_of(task), to);
-    state->launch.grid[0] = (unsigned)stn_min(stn_div_up(h->points, THREADS), MOST_BLOCKS);
+    state->launch.grid[0] = (unsigned)stn_min(stn_div_up(h->points, THREADS), MAX_BLOCKS);
     state->launch.block[0] = THREADS;
 }
 

@@ -28,20 +28,20 @@
 enum { ALIGNMENT = 256 };
 /* Longer axes are searched in steps of a power of two: products of small primes are too rare among
  * large numbers to be found one by one. */
-enum { MOST_UNITS = 1 << 16 };
-#define MOST_POINTS ((int64_t)INT32_MAX * STN_ROW_CHUNK)
+enum { MAX_UNITS = 1 << 16 };
+#define MAX_POINTS ((int64_t)INT32_MAX * STN_ROW_CHUNK)
 
 /* Mirrors of the structs of the kernels; `constant` follows load_arguments. */
 typedef struct load_arguments {
     stn_strided_grid in, before, out;
     int64_t n[3], padded[3], low[3];
-    stn_live_box live;
+    stn_updated_box updated;
     int64_t chunks;
 } load_arguments;
 typedef struct store_arguments {
     stn_strided_grid in, result, out;
     int64_t n[3];
-    stn_live_box live;
+    stn_updated_box updated;
     int64_t chunks;
 } store_arguments;
 
@@ -67,7 +67,7 @@ static int64_t padded_extent(const stn_task *task, int axis) {
     if (wraps(task, axis) || !(task->reach[axis][0] || task->reach[axis][1])) return n;
     n += halo_of(task, axis, 0) + halo_of(task, axis, 1);
     int64_t unit = axis == 2 ? 16 / (int64_t)stn_dtype_size(task->dtype) : 1;
-    while (n / unit > MOST_UNITS) unit *= 2;
+    while (n / unit > MAX_UNITS) unit *= 2;
     for (n = stn_round_up(n, unit); !stn_shared_fft_is_smooth(n);) n += unit;
     return n;
 }
@@ -104,7 +104,7 @@ static bool has_padding(const stn_task *task) {
 
 static bool has_too_many_blocks(const stn_task *task) {
     /* Products of padded extents might overflow. */
-    if (stn_task_points(task) > MOST_POINTS) return true;
+    if (stn_task_points(task) > MAX_POINTS) return true;
     const stn_task padded = padded_task(task);
     return !stn_row_blocks_fit(&padded);
 }
@@ -214,7 +214,7 @@ static stn_status load(const padded_state *state, const stn_task *task, stn_stri
     } a = {.header = {.in = in,
                       .before = before,
                       .out = input_grid(padded, to),
-                      .live = stn_live_box_of(task),
+                      .updated = stn_updated_box_of(task),
                       .chunks = stn_row_chunks(padded)}};
     unsigned char *constant = a.bytes + sizeof a.header;
     memcpy(a.header.n, task->n, sizeof a.header.n);
@@ -229,7 +229,8 @@ static stn_status load(const padded_state *state, const stn_task *task, stn_stri
 
 static stn_status store(const padded_state *state, const stn_task *task, stn_strided_grid in, stn_strided_grid result,
                         void *out, void *stream, stn_error *error) {
-    store_arguments a = {.in = in, .result = result, .live = stn_live_box_of(task), .chunks = stn_row_chunks(task)};
+    store_arguments a = {
+        .in = in, .result = result, .updated = stn_updated_box_of(task), .chunks = stn_row_chunks(task)};
     a.out.at = out, a.out.batch = task->out_batch_stride;
     memcpy(a.out.stride, task->out_stride, sizeof a.out.stride);
     memcpy(a.n, task->n, sizeof a.n);

@@ -23,9 +23,9 @@ enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
 #define NCCL_SECONDS 60.0 /* at most, for NCCL to start in processes that have MPI, too */
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
-    if (count < 1 || count > TEAM_MOST || !devices)
+    if (count < 1 || count > TEAM_MAX_DEVICES || !devices)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team of %d devices was asked for: name 1 to %d devices",
-                        devices ? count : 0, TEAM_MOST);
+                        devices ? count : 0, TEAM_MAX_DEVICES);
     for (int i = 0; i < count; i++) {
         if (devices[i] == STN_DEVICE_AUTO || devices[i] < STN_DEVICE_HOST)
             return stn_fail(
@@ -242,8 +242,8 @@ static stn_status begin_team(const stn_context_options *given, team_ranks *ranks
 }
 
 static stn_status check_size(int count, stn_error *error) {
-    if (count > 0 && count <= TEAM_MOST_RANKS) return STN_OK;
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team of %d ranks: use 1 to %d", count, TEAM_MOST_RANKS);
+    if (count > 0 && count <= TEAM_MAX_RANKS) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team of %d ranks: use 1 to %d", count, TEAM_MAX_RANKS);
 }
 
 /* All ranks must have the same library. */

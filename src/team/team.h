@@ -8,7 +8,7 @@
 #include "problem/transform.h"
 #include "team/ranks.h"
 
-enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
+enum { TEAM_MAX_DEVICES = 64, TEAM_MAX_RANKS = 4096 };
 
 /* Seconds that a GPU idles between two launches with an exchange between them: it waits for the
  * last blocks of the first launch, then for halos, and starts the blocks of the next launch.

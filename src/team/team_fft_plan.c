@@ -15,7 +15,7 @@
 
 /* Least bytes of a chunk: a link takes several times as long for them as the host's calls take. */
 #define CHUNK_BYTES ((int64_t)16 << 20)
-enum { MOST_CHUNKS = 8, ALIGNMENT = 256 };
+enum { MAX_CHUNKS = 8, ALIGNMENT = 256 };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static int64_t side_bytes(const stn_fft *fft, const stn_fft_side *side, int axis
  * complex numbers. */
 static int64_t each_of(const stn_team *team, int64_t largest, int64_t bytes, bool even) {
     int64_t chunks = team->fft_chunks;
-    if (!chunks) chunks = team->on_host || team->ranks ? 1 : stn_min(MOST_CHUNKS, largest * bytes / CHUNK_BYTES);
+    if (!chunks) chunks = team->on_host || team->ranks ? 1 : stn_min(MAX_CHUNKS, largest * bytes / CHUNK_BYTES);
     const int64_t each = stn_max(1, stn_div_up(largest, stn_max(1, chunks)));
     return even ? each + each % 2 : each;
 }

@@ -205,7 +205,7 @@ static void add_records(const stn_team_plan *plan, char *const *values, void *re
     const stn_system_task *task = &system->task;
     const uint64_t steps = plan->steps * task->states, every = system->record_every;
     const size_t channels = (size_t)task->receiver_channels, batch = (size_t)task->batch;
-    size_t at[TEAM_MOST_RANKS] = {0}; /* the next receiver of each member */
+    size_t at[TEAM_MAX_RANKS] = {0}; /* the next receiver of each member */
     memset(records, 0, (size_t)(steps / task->record_every) * batch * channels * team_system_point_size(system));
     for (size_t k = 0; k < task->nreceivers; k++) {
         const stn_system_point *point = &task->receivers[k];

@@ -17,7 +17,7 @@
 #define CHUNK_SECONDS 2e-3
 /* Largest part of device memory for the input, the output and the online workspace together. */
 #define MEMORY_PART 0.6
-enum { CHUNKS_LEAST = 8, CHUNKS_MOST = 1024, ALIGNMENT = 256 };
+enum { MIN_CHUNKS = 8, MAX_CHUNKS = 1024, ALIGNMENT = 256 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
@@ -40,8 +40,8 @@ static double estimate_part(const stn_plan *plan, const stn_plan *part) {
  * be timed, and all together at most 1% longer than one run by estimate. 1 for other runs. */
 static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **part) {
     const uint64_t steps = plan->kind->shape(plan).steps;
-    uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, CHUNKS_MOST);
-    for (; plan->estimate.stepping && chunks >= CHUNKS_LEAST; chunks--) {
+    uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, MAX_CHUNKS);
+    for (; plan->estimate.stepping && chunks >= MIN_CHUNKS; chunks--) {
         if (steps % chunks) continue;
         *part = make_part(plan, steps / chunks, strategy);
         if (*part && estimate_part(plan, *part) * (double)chunks <= 1.01 * plan->estimate.seconds) return chunks;

@@ -15,7 +15,7 @@
 #define TRIAL_SECONDS 1e-3
 /* If a run takes fewer seconds, an untimed run precedes the first sample of a round. */
 #define LEAD_RUN_BELOW 2e-3
-enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
+enum { MIN_LAUNCHES = 2, MAX_LAUNCHES = 8, MAX_REPEATS = 4096 };
 enum { SEED = 2025 };
 
 /* Mirrors the kernel's argument struct. */
@@ -248,7 +248,7 @@ static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candi
     if (trial->whole || !strategy->shorten) return steps_of(plan);
     /* Few launches suffice, because short trials are repeated. */
     const double one = whole->seconds / fmax(whole->launches, 1);
-    const uint64_t launches = (uint64_t)fmin(fmax(TRIAL_SECONDS / one, LAUNCHES_LEAST), LAUNCHES_MOST);
+    const uint64_t launches = (uint64_t)fmin(fmax(TRIAL_SECONDS / one, MIN_LAUNCHES), MAX_LAUNCHES);
     return strategy->shorten(&plan->task, &trial->candidate, launches, candidate);
 }
 
@@ -297,7 +297,7 @@ static stn_status check(tune_stage *stage, tune_trial *trial, double *difference
 
 void tune_trial_lengthen(tune_trial *trial, double seconds) {
     double repeats = seconds / fmax(trial->run_seconds, 1e-9);
-    trial->runs_per_sample = repeats >= REPEATS_MOST ? REPEATS_MOST : repeats > 1 ? (int)repeats : 1;
+    trial->runs_per_sample = repeats >= MAX_REPEATS ? MAX_REPEATS : repeats > 1 ? (int)repeats : 1;
 }
 
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) {

@@ -127,7 +127,7 @@ static bool recall(stn_plan *plan, const char *strategy) {
 #define FIRST_SECONDS 1e-3
 #define FINAL_SECONDS 20e-3 /* Long enough for clocks to settle as in a long run. */
 #define LONG_SECONDS 10e-3  /* Of one execution: the noise is small, so few samples suffice. */
-enum { TRIALS = STN_PLAN_RANKING, MOST_LIKELY = 32, FINALISTS = TUNE_ALTERNATE, BATCH = 8 };
+enum { TRIALS = STN_PLAN_RANKING, MAX_LIKELY = 32, FINALISTS = TUNE_ALTERNATE, BATCH = 8 };
 enum { FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
 
 typedef struct session {
@@ -144,7 +144,7 @@ typedef struct session {
 static void choose_trials(session *s, const tune_request *request) {
     const stn_ranked *rows[TRIALS];
     const double within = request->within > 0 ? request->within : request->all ? INFINITY : DOMINATED;
-    s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MOST_LIKELY, rows, &s->strategies);
+    s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MAX_LIKELY, rows, &s->strategies);
     for (size_t i = 0; i < s->count; i++) {
         const tune_trial trial = {.row = s->plan->ranking + (rows[i] - s->plan->ranking),
                                   .strategy = rows[i]->strategy,

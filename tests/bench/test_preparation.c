@@ -17,7 +17,7 @@
 #include "plan/strategy.h"
 #include "tune/tuner.h"
 
-enum { MOST_STRATEGIES = 16, PROBLEMS = 120 };
+enum { MAX_STRATEGIES = 16, PROBLEMS = 120 };
 /* A choice's workspace above this size, in bytes, is at most this factor times the predicted one
  * and a grid, which every strategy may need where rows are copied. */
 #define LARGE 64e6
@@ -31,7 +31,7 @@ static bool is_predicted(const stn_plan *plan, const drawn_problem *p) {
 /* Prepares the plans of a problem; returns how many failed. *refused: GPUs do not take it, since
  * its taps reach beyond a short axis. */
 static int prepare_all(stn_context *context, const drawn_problem *p, const char *arch, bool *refused) {
-    const stn_strategy *strategy[MOST_STRATEGIES];
+    const stn_strategy *strategy[MAX_STRATEGIES];
     stn_plan *estimated = NULL;
     stn_error error = {0};
     int count = 0, failed = 0;
@@ -44,7 +44,7 @@ static int prepare_all(stn_context *context, const drawn_problem *p, const char 
     }
     stn_plan_rank(estimated, NULL, STN_CANDIDATES);
     for (size_t i = 0; i < estimated->ranked && estimated->ranking[i].applies; i++) {
-        bool has = count == MOST_STRATEGIES;
+        bool has = count == MAX_STRATEGIES;
         for (int k = 0; k < count; k++) has = has || strategy[k] == estimated->ranking[i].strategy;
         if (!has) strategy[count++] = estimated->ranking[i].strategy;
     }

@@ -115,9 +115,9 @@ static uint3 cluster_place(const GridLaunch &l, const dim3 &many, uint64_t b) {
 
 // Blocks of a programmatic dependent launch that began before the previous launch.
 struct Ahead {
-    static constexpr unsigned MOST = 4;
-    Worker workers[MOST];
-    uint64_t which[MOST];
+    static constexpr unsigned MAX_WORKERS = 4;
+    Worker workers[MAX_WORKERS];
+    uint64_t which[MAX_WORKERS];
     unsigned count = 0;
     Values *values = nullptr;
 
@@ -130,7 +130,7 @@ struct Ahead {
         dim3 many;
         const uint64_t total = cluster_count(l, &many);
         values = new Values(l);
-        for (unsigned i = 0; i < MOST; i++) {
+        for (unsigned i = 0; i < MAX_WORKERS; i++) {
             const uint64_t b = (seed + i) * 0x9e3779b97f4a7c15ull % total;
             if (has(b) || !workers[count].prepare()) continue;
             which[count] = b;

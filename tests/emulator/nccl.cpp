@@ -23,7 +23,7 @@
 namespace {
 
 enum { SUCCESS, CUDA_ERROR, SYSTEM_ERROR, INTERNAL_ERROR, INVALID_ARGUMENT, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS };
-enum { MOST = 8, PIECE = 1 << 14 };
+enum { MAX_RANKS = 8, PIECE = 1 << 14 };
 
 struct Mailbox {
     std::atomic<unsigned> size;  // 0: empty
@@ -31,7 +31,7 @@ struct Mailbox {
 };
 struct Shared {
     std::atomic<int> arrived, count;
-    Mailbox box[MOST][MOST];  // from, to
+    Mailbox box[MAX_RANKS][MAX_RANKS];  // from, to
 };
 
 struct Message {
@@ -68,7 +68,7 @@ thread_local std::vector<std::pair<void *, Exchange>> group;  // by stream
 
 // Moves what can be moved now; messages of one pair and direction follow one another.
 bool progress(Exchange &e) {
-    bool done = true, busy[2][MOST] = {};
+    bool done = true, busy[2][MAX_RANKS] = {};
     for (Message &m : e.messages) {
         if (busy[m.sends][m.peer]) continue;
         Mailbox &box = m.sends ? e.comm->shared->box[e.comm->rank][m.peer] : e.comm->shared->box[m.peer][e.comm->rank];
@@ -138,7 +138,7 @@ EXPORT int ncclGetUniqueId(Id *id) {
 EXPORT int ncclCommInitRankConfig(void **comm, int count, Id id, int rank, Config *config) {
     COUNTED(CUDA_ERROR);
     *comm = nullptr;
-    if (config->magic != 0xcafebeef || config->blocking || count > MOST || rank >= count) return INVALID_ARGUMENT;
+    if (config->magic != 0xcafebeef || config->blocking || count > MAX_RANKS || rank >= count) return INVALID_ARGUMENT;
     const int file = open(id.bytes, O_RDWR);
     if (file < 0) return SYSTEM_ERROR;
     void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

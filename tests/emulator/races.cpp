@@ -19,7 +19,7 @@ void Races::begin() {
     if (!wanted) return;
     if (!cells) {
         // Zero pages, few of which are ever touched.
-        void *p = mmap(nullptr, (MOST_BLOCKS * BLOCK_CELLS + STATIC_CELLS) * sizeof(Cell), PROT_READ | PROT_WRITE,
+        void *p = mmap(nullptr, (MAX_BLOCKS * BLOCK_CELLS + STATIC_CELLS) * sizeof(Cell), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p != MAP_FAILED) cells = static_cast<Cell *>(p);
     }
@@ -72,7 +72,7 @@ bool Races::touch(const unsigned char *shared, unsigned shared_bytes, const void
     const size_t at = static_cast<size_t>(static_cast<const unsigned char *>(p) - shared),
                  in_statics = static_cast<size_t>(static_cast<const unsigned char *>(p) - statics);
     Cell *first = at < shared_bytes           ? cells + block * BLOCK_CELLS + at / CELL_BYTES
-                  : in_statics < static_bytes ? cells + MOST_BLOCKS * BLOCK_CELLS + in_statics / CELL_BYTES
+                  : in_statics < static_bytes ? cells + MAX_BLOCKS * BLOCK_CELLS + in_statics / CELL_BYTES
                                               : nullptr;
     if (!first) return false;
     const size_t within = at < shared_bytes ? at : in_statics;

@@ -21,7 +21,7 @@ struct Races {
         // The last accesses. mate, other: earlier reads by another lane, by another warp.
         Access write, read, mate, other;
     };
-    static constexpr unsigned MOST_WARPS = 256, MOST_BLOCKS = 8;
+    static constexpr unsigned MAX_WARPS = 256, MAX_BLOCKS = 8;
 
     // Starts a cluster's blocks: earlier accesses are ordered before all later ones.
     void begin();
@@ -40,7 +40,7 @@ struct Races {
 
    private:
     Cell *cells = nullptr;  // cells of the blocks' shared memory, then of static memory
-    uint64_t clock = 0, warp_sync[MOST_WARPS] = {}, block_sync[MOST_BLOCKS] = {};
+    uint64_t clock = 0, warp_sync[MAX_WARPS] = {}, block_sync[MAX_BLOCKS] = {};
     const unsigned char *statics = nullptr;
     unsigned static_bytes = 0;
     Access mine = {}, theirs = {};

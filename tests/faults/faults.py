@@ -19,7 +19,7 @@ import tempfile
 import time
 
 KINDS = ('malloc', 'calloc', 'realloc', 'mmap', 'open', 'read', 'write', 'fsync', 'rename', 'pthread_create', 'dlopen')
-MOST = 2000
+MAX_RUNS = 2000  # with --all, of one command
 COMMAND, INJECT = os.environ['STENTOR_COMMAND'], os.environ['FAULTS_LIBRARY']
 HERE = pathlib.Path(__file__).resolve().parent
 TAPS = '[{"offset": [0, 1], "weight": 0.5}, {"offset": [0, 0], "weight": 0.25}]'
@@ -198,9 +198,9 @@ def check_cache(bench):
 
 
 def drawn(options, count):
-    if options.all and count <= MOST:
+    if options.all and count <= MAX_RUNS:
         return range(1, count + 1)
-    return sorted(random.sample(range(1, count + 1), min(count, MOST if options.all else options.per)))
+    return sorted(random.sample(range(1, count + 1), min(count, MAX_RUNS if options.all else options.per)))
 
 
 def try_command(bench, options, name, words, stable, wrong, within=''):

@@ -74,7 +74,7 @@ static double *in_one_piece(const stn_fft *fft, const void *in) {
     return made;
 }
 
-/* The relative L2 distance of a line's results from those. */
+/* The relative L2 distance of a line's results from its transform in one piece. */
 static double error_of(const stn_fft *fft, const void *in, const void *out) {
     double *expected = in_one_piece(fft, in), difference = 0, length = 0;
     for (int64_t k = 0; k < (fft->kind == STN_R2C ? fft->n[2] / 2 + 1 : fft->n[2]); k++)

@@ -117,6 +117,31 @@ Test(driver, an_error_names_call_code_and_remedy) {
     close_device();
 }
 
+/* Whether cuFFT may run a batch of c2r transforms of rows of n numbers that lie `next` apart. */
+static bool takes_rows(size_t n, ptrdiff_t next, int in_place) {
+    char reason[160];
+    stn_error error;
+    stn_fft fft;
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1, t.extent[0] = n, t.batch = 7, t.dtype = STN_F64;
+    t.kind = STN_C2R, t.direction = STN_INVERSE, t.in_place = in_place;
+    t.out_stride[0] = 1, t.out_batch_stride = next;
+    if (in_place) t.in_stride[0] = 1, t.in_batch_stride = next / 2;
+    cr_assert_eq(stn_fft_make(&t, &fft, &error), STN_OK, "%s", error.message);
+    return stn_cufft_takes(&fft, reason, sizeof reason);
+}
+
+/* cuFFT was seen to write into the padding of such rows. */
+Test(cufft, rows_as_far_apart_as_those_of_the_spectrum_are_refused) {
+    for (size_t n = 2; n < 40; n++) {
+        const ptrdiff_t of_spectrum = 2 * ((ptrdiff_t)n / 2 + 1);
+        cr_expect(takes_rows(n, (ptrdiff_t)n, 0), "%zu without padding", n);
+        cr_expect(!takes_rows(n, of_spectrum, 0), "%zu", n);
+        cr_expect(takes_rows(n, of_spectrum, 1), "%zu in place", n);
+        cr_expect(takes_rows(n, of_spectrum + 1, 0), "%zu with more padding", n);
+    }
+}
+
 Test(device, an_ordinal_out_of_range) {
     use_fake();
     OK(stn_driver_open(NULL, &driver, &error));

@@ -44,7 +44,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 NOBODY = 65534
 SKIPPED = 77
-MOST_BYTES = 4 << 30  # of files and of data, in case a fault makes a program grow for ever
+MAX_BYTES = 4 << 30  # of files and of data, in case a fault makes a program grow for ever
 
 
 def reachable(folder):
@@ -168,7 +168,7 @@ class Build:
             if os.geteuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
                 who = {'user': NOBODY, 'group': NOBODY, 'extra_groups': []}
-            limits = [f'--fsize={MOST_BYTES}', f'--data={MOST_BYTES}', '--core=0']
+            limits = [f'--fsize={MAX_BYTES}', f'--data={MAX_BYTES}', '--core=0']
             process = subprocess.Popen(['prlimit', *limits, *test['cmd'], *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', start_new_session=True, **who)
             try:

@@ -11,8 +11,8 @@
 
 #include "bad.h"
 
-#define MOST_POINTS 20000 /* largest problem that is run */
-#define MOST_STEPS 50
+#define MAX_POINTS 20000 /* largest problem that is run */
+#define MAX_STEPS 50
 
 static stn_context *context;
 static uint64_t seed = 1, at;
@@ -174,8 +174,8 @@ static bool is_small(const stn_task *task) {
     const double in = (double)stn_task_span(task, false),
                  out =
                      (double)(task->snapshots - 1) * (double)task->snapshot_stride + (double)stn_task_span(task, true);
-    return in > 0 && out > 0 && in < MOST_POINTS && out < MOST_POINTS && task->alignment <= 256 &&
-           (double)task->steps * (double)task->snapshots < MOST_STEPS;
+    return in > 0 && out > 0 && in < MAX_POINTS && out < MAX_POINTS && task->alignment <= 256 &&
+           (double)task->steps * (double)task->snapshots < MAX_STEPS;
 }
 
 /* Valid and invalid pointers; only such that the checks must detect. */
@@ -286,7 +286,7 @@ static void transform_work(dice *d) {
     double points = (double)(t.batch ? t.batch : 1);
     const bool valid = told("validate", stn_transform_validate(&t, &error), &error);
     for (int axis = 0; valid && axis < t.rank; axis++) points *= (double)t.extent[axis];
-    const stn_plan_options options = some_options(d, valid && points < MOST_POINTS);
+    const stn_plan_options options = some_options(d, valid && points < MAX_POINTS);
     const stn_status status = stn_plan_create_fft(context, &t, &options, &plan, &error);
     look_at_made(d, "fft plan", status, plan, valid, &error);
     if (plan && told("weights", stn_plan_set_weights(plan, 1, &(double){1}, &error), &error))
@@ -316,7 +316,7 @@ static void layer_work(dice *d) {
     const bool valid = told("validate", stn_spectral_conv_validate(&c, &error), &error);
     double points = (double)(c.batch ? c.batch : 1) * (double)c.in_channels * (double)c.out_channels;
     for (int axis = 0; valid && axis < c.rank; axis++) points *= (double)c.extent[axis];
-    const stn_plan_options options = some_options(d, valid && points < MOST_POINTS);
+    const stn_plan_options options = some_options(d, valid && points < MAX_POINTS);
     const stn_status status = stn_plan_create_spectral_conv(context, &c, &options, &plan, &error);
     look_at_made(d, "layer plan", status, plan, valid, &error);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);

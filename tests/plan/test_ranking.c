@@ -6,12 +6,12 @@
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 
-enum { MOST = 70 };
+enum { MAX_CANDIDATES = 70 };
 
 /* The estimates of the candidates. */
 static struct {
     size_t count;
-    stn_estimate estimate[MOST];
+    stn_estimate estimate[MAX_CANDIDATES];
 } given;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {

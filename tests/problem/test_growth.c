@@ -6,11 +6,11 @@
 #include "../expect.h"
 #include "problem/growth.h"
 
-enum { MOST = 48 };
+enum { MAX_POINTS = 48 };
 
 typedef struct matrix {
     int size;
-    double at[MOST][MOST];
+    double at[MAX_POINTS][MAX_POINTS];
 } matrix;
 
 static uint64_t state;
@@ -39,7 +39,7 @@ static stn_task task_of(int rank, const int *extent, size_t ntaps, const stn_tap
 /* The matrix of one step on the points that are not frozen, without the values past the sides. */
 static matrix matrix_of(const stn_task *task) {
     matrix m = {0};
-    int place[MOST], count = (int)(task->n[1] * task->n[2]);
+    int place[MAX_POINTS], count = (int)(task->n[1] * task->n[2]);
     for (int i = 0; i < count; i++) {
         const int64_t at[3] = {0, i / task->n[2], i % task->n[2]};
         place[i] = stn_task_is_frozen(task, at) ? -1 : m.size++;
@@ -75,7 +75,7 @@ static double largest_norm(const matrix *m) {
 
 /* Power iteration with the matrix and its transpose: a lower bound that converges to the norm. */
 static double plain_norm(const matrix *m) {
-    double v[MOST], w[MOST], norm = 0;
+    double v[MAX_POINTS], w[MAX_POINTS], norm = 0;
     for (int i = 0; i < m->size; i++) v[i] = chance();
     for (int turn = 0; turn < 120; turn++) {
         double size = 0, before = 0;

@@ -142,7 +142,7 @@ class Composed(unittest.TestCase):
     def test_plans_are_kept(self):
         """Plans whose scratch memory the library allocates stay cached, however large it is."""
         x, kernel = there(RNG.standard_normal((62, 62))), there(RNG.standard_normal((3, 3)))
-        with unittest.mock.patch('stentor._memo.MOST_BYTES', 4096), unittest.mock.patch('stentor._scratch.TABLES', 256):
+        with unittest.mock.patch('stentor._memo.MAX_BYTES', 4096), unittest.mock.patch('stentor._scratch.TABLES', 256):
             stentor.clear_cache()
             stentor.signal.fftconvolve(x, kernel)
             with unittest.mock.patch('stentor._fft_run.make_plan', None):

@@ -15,7 +15,7 @@ def resident():
 
 
 class Kept(unittest.TestCase):
-    MOST = 64 << 20
+    MAX_BYTES = 64 << 20
 
     def setUp(self):
         stentor.clear_cache()
@@ -27,8 +27,8 @@ class Kept(unittest.TestCase):
         before = resident()
         for n in range(200003, 200003 + 60):
             stentor.fft.fft(x[:n])
-            self.assertTrue(len(_memo._prepared) == 1 or sum(_memo._bytes.values()) <= self.MOST)
-        self.assertLess(resident() - before, 4 * self.MOST, 'of the process, in which freed memory may stay')
+            self.assertTrue(len(_memo._prepared) == 1 or sum(_memo._bytes.values()) <= self.MAX_BYTES)
+        self.assertLess(resident() - before, 4 * self.MAX_BYTES, 'of the process, in which freed memory may stay')
         self.assertGreaterEqual(len(_memo._prepared), 1)
 
     def test_workspaces_of_plans_count(self):
@@ -42,8 +42,8 @@ class Kept(unittest.TestCase):
                 before = resident()
                 for n in range(1001, 1060):
                     call(grids[:n])
-                self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
-                self.assertLess(resident() - before, 2 * self.MOST, 'of the process, in which freed memory may stay')
+                self.assertLessEqual(sum(_memo._bytes.values()), self.MAX_BYTES)
+                self.assertLess(resident() - before, 2 * self.MAX_BYTES, 'of the process, in which freed memory may stay')
 
     def test_transforms_of_several_axes_take_the_memory_of_their_results(self):
         for shape, dtype in (((1001, 999), 'complex128'), ((1001, 999), 'float32'), ((61, 99, 101), 'complex64')):
@@ -69,7 +69,7 @@ class Kept(unittest.TestCase):
         stentor.fft.fft(x[:1999993])
         self.assertIs(list(_memo._prepared.values())[-1], kept[-1])
         stentor.laplace(x[:100000])
-        self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
+        self.assertLessEqual(sum(_memo._bytes.values()), self.MAX_BYTES)
 
     def test_small_filters_with_new_arguments_evict_nothing(self):
         x = np.random.default_rng(6).random((16, 16))
@@ -84,7 +84,7 @@ class Kept(unittest.TestCase):
 
     def test_an_entry_that_is_replaced_counts_once(self):
         class Entry:
-            cached_bytes = self.MOST // 3
+            cached_bytes = self.MAX_BYTES // 3
 
             def finish(self):
                 pass

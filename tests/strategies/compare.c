@@ -57,7 +57,7 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
     return stencil;
 }
 
-stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MOST_FACTORS]) {
+stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MAX_FACTORS]) {
     int most = 1;
     for (int axis = 0; axis < rank; axis++) most *= size[axis];
     stn_tap *taps = calloc((size_t)most, sizeof *taps);
@@ -78,7 +78,7 @@ stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], d
 
 stn_stencil *product_stencil(dice *d, int rank, int radius) {
     int low[3], size[3];
-    double factor[3][MOST_FACTORS];
+    double factor[3][MAX_FACTORS];
     for (int axis = 0; axis < rank; axis++) {
         low[axis] = dice_int(d, 0, radius);
         size[axis] = low[axis] + dice_int(d, low[axis] ? 0 : 1, radius) + 1;

@@ -29,8 +29,8 @@ typedef enum taps_kind { TAPS_STAR, TAPS_BOX, TAPS_RANDOM } taps_kind;
 stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
 /* The separable stencil of a factor along each axis, which begins at -low; destroyed by the caller.
  * NULL: out of memory. */
-enum { MOST_FACTORS = 32 };
-stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MOST_FACTORS]);
+enum { MAX_FACTORS = 32 };
+stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MAX_FACTORS]);
 /* The same with random factors, of up to `radius` points to each side. */
 stn_stencil *product_stencil(dice *d, int rank, int radius);
 

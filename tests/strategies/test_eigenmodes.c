@@ -29,7 +29,7 @@ typedef struct mode_case {
 
 #define ALL(kind)                                                                                                      \
     { kind, kind, kind }
-#define MOST_SPREAD 1e9
+#define MAX_SPREAD 1e9
 /* The constant grid's value, and that past constant sides: exact in all types. */
 #define LEVEL 1.25
 static const double parts[2] = {0.7, 0.25}; /* of the mode: input and source */
@@ -207,10 +207,10 @@ static void spectral(suite *s) {
         {3, {33, 20, 27}, ALL(1), ALL(STN_CONSTANT), STN_F32, 1000, 25, "recursion by rows", 0, 0},
         {3, {17, 26, 22}, ALL(1), ALL(STN_FIXED), STN_F16, 1000, 25, "recursion by 8", 0, 0},
         /* The mean, which does not decay, and a slow mode of which little is left. */
-        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F32, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F16, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {1200, 1200, 1}, ALL(1), ALL(STN_WRAP), STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
+        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F32, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {96, 96, 1}, ALL(0), ALL(STN_REFLECT), STN_F16, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {1200, 1200, 1}, ALL(1), ALL(STN_WRAP), STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
     };
     list_of_modes(s, "spectral", list, sizeof list / sizeof *list);
 }
@@ -226,9 +226,9 @@ static void host_spectral(suite *s) {
     whole_grids(s, "host-spectral", 1);
     static const mode_case list[] = {
         /* Lines of prime lengths, whose decayed frequencies are left out. */
-        {2, {1499, 1601, 1}, ALL(1), {STN_WRAP, STN_FIXED}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {1499, 1601, 1}, ALL(1), {STN_CONSTANT, STN_REFLECT}, STN_F32, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {1499, 1601, 1}, ALL(1), {STN_MIRROR, STN_NEAREST}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
+        {2, {1499, 1601, 1}, ALL(1), {STN_WRAP, STN_FIXED}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {1499, 1601, 1}, ALL(1), {STN_CONSTANT, STN_REFLECT}, STN_F32, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {1499, 1601, 1}, ALL(1), {STN_MIRROR, STN_NEAREST}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
     };
     list_of_modes(s, "host-spectral", list, sizeof list / sizeof *list);
 }
@@ -241,25 +241,25 @@ static void segment(suite *s) {
             for (uint64_t steps = 100; steps <= 1000000; steps *= 100)
                 if (s->full || (i + m) % 2 == 0)
                     one_mode(s, "segment",
-                             &(mode_case){1, {1601, 1, 1}, {m}, {kinds[i]}, STN_F64, steps, MOST_SPREAD, NULL, 0, 0});
+                             &(mode_case){1, {1601, 1, 1}, {m}, {kinds[i]}, STN_F64, steps, MAX_SPREAD, NULL, 0, 0});
 }
 
 static void sourced(suite *s) {
     static const mode_case list[] = {
-        {1, {257, 1, 1}, {3}, {STN_WRAP}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
+        {1, {257, 1, 1}, {3}, {STN_WRAP}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
         /* K = 1: T b. */
-        {1, {256, 1, 1}, {0}, {STN_WRAP}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {1, {257, 1, 1}, {0}, {STN_REFLECT}, STN_F32, 100000, MOST_SPREAD, NULL, 0, 0},
-        {1, {120, 1, 1}, {2}, {STN_FIXED}, STN_F64, 100000, MOST_SPREAD, NULL, 0, 0},
-        {1, {113, 1, 1}, {1}, {STN_CONSTANT}, STN_F32, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {48, 53, 1}, {1, 2}, {STN_WRAP, STN_WRAP}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {48, 53, 1}, {0, 1}, {STN_REFLECT, STN_MIRROR}, STN_F64, 30000, MOST_SPREAD, NULL, 0, 0},
-        {2, {41, 36, 1}, {1, 1}, {STN_FIXED, STN_FIXED}, STN_F64, 1000000, MOST_SPREAD, NULL, 0, 0},
-        {2, {41, 36, 1}, {2, 0}, {STN_CONSTANT, STN_REFLECT}, STN_F32, 3000, MOST_SPREAD, NULL, 0, 0},
+        {1, {256, 1, 1}, {0}, {STN_WRAP}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {1, {257, 1, 1}, {0}, {STN_REFLECT}, STN_F32, 100000, MAX_SPREAD, NULL, 0, 0},
+        {1, {120, 1, 1}, {2}, {STN_FIXED}, STN_F64, 100000, MAX_SPREAD, NULL, 0, 0},
+        {1, {113, 1, 1}, {1}, {STN_CONSTANT}, STN_F32, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {48, 53, 1}, {1, 2}, {STN_WRAP, STN_WRAP}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {48, 53, 1}, {0, 1}, {STN_REFLECT, STN_MIRROR}, STN_F64, 30000, MAX_SPREAD, NULL, 0, 0},
+        {2, {41, 36, 1}, {1, 1}, {STN_FIXED, STN_FIXED}, STN_F64, 1000000, MAX_SPREAD, NULL, 0, 0},
+        {2, {41, 36, 1}, {2, 0}, {STN_CONSTANT, STN_REFLECT}, STN_F32, 3000, MAX_SPREAD, NULL, 0, 0},
         /* The fastest decay. */
-        {2, {40, 36, 1}, {20, 18}, {STN_WRAP, STN_WRAP}, STN_F64, 1000, MOST_SPREAD, NULL, 0, 0},
-        {3, {12, 13, 16}, {1, 0, 1}, {STN_WRAP, STN_REFLECT, STN_FIXED}, STN_F64, 100000, MOST_SPREAD, NULL, 0, 0},
-        {3, {11, 16, 14}, {1, 1, 0}, {STN_CONSTANT, STN_FIXED, STN_WRAP}, STN_F32, 500, MOST_SPREAD, NULL, 0, 0},
+        {2, {40, 36, 1}, {20, 18}, {STN_WRAP, STN_WRAP}, STN_F64, 1000, MAX_SPREAD, NULL, 0, 0},
+        {3, {12, 13, 16}, {1, 0, 1}, {STN_WRAP, STN_REFLECT, STN_FIXED}, STN_F64, 100000, MAX_SPREAD, NULL, 0, 0},
+        {3, {11, 16, 14}, {1, 1, 0}, {STN_CONSTANT, STN_FIXED, STN_WRAP}, STN_F32, 500, MAX_SPREAD, NULL, 0, 0},
     };
     list_of_modes(s, "sourced", list, sizeof list / sizeof *list);
 }

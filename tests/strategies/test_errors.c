@@ -17,7 +17,7 @@
 
 #include "suite.h"
 
-#define LEAST_ERROR 0.2 /* in ulp: smaller errors are those of single points */
+#define MIN_ERROR 0.2 /* in ulp: smaller errors are those of single points */
 
 typedef struct settings {
     const char *strategy;
@@ -79,12 +79,12 @@ static void count_run(const settings *how, const comparison *c, const char *what
     const bool tiles = strstr(c->parameters, "tiles of") || strstr(c->parameters, "tiled FFTs of"),
                asked = !tiles || !strstr(c->parameters, "margins stepped");
     t->run++, t->asked += asked;
-    t->tight += asked && c->predicted <= how->far * fmax(c->relative_l2, LEAST_ERROR * unit);
+    t->tight += asked && c->predicted <= how->far * fmax(c->relative_l2, MIN_ERROR * unit);
     t->above += c->relative_l2 > c->predicted;
     if (how->list || c->relative_l2 > c->predicted)
         printf("# %s%.3g predicted, %.3g found, ratio %.3g: %s; %s\n", c->relative_l2 > c->predicted ? "BELOW: " : "",
                c->predicted, c->relative_l2, c->predicted / c->relative_l2, what, c->parameters);
-    if (asked && c->predicted / c->relative_l2 > t->worst && c->relative_l2 > LEAST_ERROR * unit) {
+    if (asked && c->predicted / c->relative_l2 > t->worst && c->relative_l2 > MIN_ERROR * unit) {
         t->worst = c->predicted / c->relative_l2;
         snprintf(t->which, sizeof t->which, "%s; %s", what, c->parameters);
     }

@@ -12,7 +12,7 @@
 #include "compare.h"
 #include "plan/plan.h"
 
-enum { PROBLEMS = 24, MOST_CANDIDATES = 6, MOST_OF_DIRECT = 24, MOST_POINTS = 6000 };
+enum { PROBLEMS = 24, MAX_CANDIDATES = 6, MAX_DIRECT_CANDIDATES = 24, MAX_POINTS = 6000 };
 
 static dice state;
 static uint64_t draw(uint64_t below) { return dice_next(&state) % below; }
@@ -68,7 +68,7 @@ static void draw_trial(trial *t, bool low) {
         t->problem.boundary[axis][0] = draw_side(), t->problem.boundary[axis][1] = draw_side();
         if (draw(4) == 0) t->problem.boundary[axis][0] = t->problem.boundary[axis][1] = (stn_boundary){STN_WRAP, 0};
     }
-    cr_assert_leq(t->points, MOST_POINTS);
+    cr_assert_leq(t->points, MAX_POINTS);
     t->size = t->points * stn_dtype_size(t->problem.dtype);
     t->in = malloc(t->size), t->want = malloc(t->size), t->got = malloc(t->size);
     for (size_t i = 0; i < t->points; i++)
@@ -138,7 +138,8 @@ static size_t run_all(stn_context *context, const trial *t, bool direct, uint64_
     in = uploaded(context, t->in, t->size);
     OK(stn_memory_alloc(context, t->size, &out, &error));
     for (size_t i = 0;
-         i < ranked->ranked && ranked->ranking[i].applies && ran < (direct ? MOST_OF_DIRECT : MOST_CANDIDATES); i++) {
+         i < ranked->ranked && ranked->ranking[i].applies && ran < (direct ? MAX_DIRECT_CANDIDATES : MAX_CANDIDATES);
+         i++) {
         const stn_ranked *row = &ranked->ranking[i];
         cr_assert(row->strategy->local);
         if (stn_plan_build(ranked, t->problem.steps, row->strategy, &row->candidate, NULL, &plan, NULL) != STN_OK)

@@ -31,10 +31,10 @@
 #include "random/trial.h"
 #include "suite.h"
 
-#define MOST_JOBS 64
+#define MAX_JOBS 64
 #define SHRINKING 60     /* trials */
-#define MOST_DRAWS 40000 /* of a problem for one strategy; some words apply to one of 2000 */
-#define MOST_WORDS 64
+#define MAX_DRAWS 40000  /* of a problem for one strategy; some words apply to one of 2000 */
+#define MAX_WORDS 64
 /* Exit statuses of a process: there is no device; its context is unusable after a failed call. */
 #define NO_DEVICE 2
 #define ANOTHER 3
@@ -47,7 +47,7 @@ typedef struct tally { /* counts of one strategy */
 typedef struct shared { /* memory shared by the processes */
     sem_t lock;         /* protects the following members and stdout */
     uint64_t next, end;
-    uint64_t at[MOST_JOBS]; /* the current problem of each process */
+    uint64_t at[MAX_JOBS]; /* the current problem of each process */
     int run, failed;
     char why[1020]; /* why there is no device */
     double worst;
@@ -57,7 +57,7 @@ typedef struct shared { /* memory shared by the processes */
 typedef struct settings {
     uint64_t seed, first, count;
     int jobs, all; /* candidates of each strategy that are run; 0: one */
-    const char *strategy, *words[MOST_WORDS];
+    const char *strategy, *words[MAX_WORDS];
     int nwords;
     bool large, errors, wild, host, weights;
 } settings;
@@ -108,7 +108,7 @@ static int draw_for_strategy(const random_bench *bench, const settings *how, uin
                              dice *d) {
     const char *words = how->nwords ? how->words[index % (uint64_t)how->nwords] : "";
     int pick = -1;
-    for (uint64_t turn = 0; turn < MOST_DRAWS && pick < 0; turn++) {
+    for (uint64_t turn = 0; turn < MAX_DRAWS && pick < 0; turn++) {
         dice own = {how->seed ^ index << 20 ^ turn << 40};
         random_problem_draw(how->seed + (turn << 32), index, how->large, dice_int(&own, 0, 1) == 0, r);
         random_problem_tighten(&own, r);
@@ -238,13 +238,13 @@ static bool read_settings(int argc, char **argv, settings *how) {
             how->all = (int)number;
         else if (!strcmp(argv[i], "--strategy"))
             how->strategy = value;
-        else if (!strcmp(argv[i], "--words") && how->nwords < MOST_WORDS)
+        else if (!strcmp(argv[i], "--words") && how->nwords < MAX_WORDS)
             how->words[how->nwords++] = value;
         else
             return false;
         i++;
     }
-    if (how->jobs > MOST_JOBS) how->jobs = MOST_JOBS;
+    if (how->jobs > MAX_JOBS) how->jobs = MAX_JOBS;
     return how->jobs > 0 && how->count > 0;
 }
 
@@ -295,7 +295,7 @@ static int wait_for_job(const settings *how, shared *s, int job, pid_t pid) {
 
 int main(int argc, char **argv) {
     settings how;
-    pid_t pid[MOST_JOBS];
+    pid_t pid[MAX_JOBS];
     if (!read_settings(argc, argv, &how)) {
         fprintf(stderr,
                 "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] "

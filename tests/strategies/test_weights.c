@@ -9,7 +9,7 @@
 
 #include "suite.h"
 
-enum { MOST_POINTS = 30011 };
+enum { MAX_POINTS = 30011 };
 
 typedef struct form {
     const char *strategy, *words; /* of the candidate's name, separated by | */
@@ -45,7 +45,7 @@ static const form forms[] = {
 
 /* Products of a factor of three weights along each axis. */
 static stn_stencil *stencil_of(const form *f, bool fresh) {
-    double factor[3][MOST_FACTORS];
+    double factor[3][MAX_FACTORS];
     for (int axis = 0; axis < 3; axis++) {
         const double low = fresh ? 0.2 : 0.25, high = f->even ? low : low + (fresh ? 0.125 : 0.0625);
         factor[axis][0] = low, factor[axis][1] = 1 - low - high, factor[axis][2] = high;
@@ -86,9 +86,9 @@ static bool set_without_compiler(stn_plan *plan, const stn_stencil *fresh, stn_e
 }
 
 static const double *data(void) {
-    static double in[MOST_POINTS];
+    static double in[MAX_POINTS];
     dice d = {99};
-    for (size_t i = 0; i < MOST_POINTS && !in[MOST_POINTS - 1]; i++) in[i] = dice_real(&d);
+    for (size_t i = 0; i < MAX_POINTS && !in[MAX_POINTS - 1]; i++) in[i] = dice_real(&d);
     return in;
 }
 

@@ -27,7 +27,7 @@ static size_t points_of(const stn_problem *p, int rank) {
 /* Computes it by parts on the members' devices, in grids allocated here. */
 static stn_status run_parts(stn_team *team, stn_team_plan *plan, const stn_problem *p, int rank, const void *in,
                             const void *source, void *out, stn_error *error) {
-    void *at[3][MOST] = {{NULL}};
+    void *at[3][MAX_MEMBERS] = {{NULL}};
     const size_t batch = p->batch ? p->batch : 1,
                  row = points_of(p, rank) / batch / p->extent[0] * stn_dtype_size(p->dtype);
     stn_status status = STN_OK;
@@ -138,7 +138,8 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
         do p.extent[0] = (size_t)dice_int(&d, 1, 40);
         while (stn_problem_validate(&p, NULL) != STN_OK);
     }
-    compare(r, &drawn, &p, dice_int(&d, 1, MOST), dice_int(&d, 0, 1) ? (r->gpus ? "direct" : "host") : NULL, index);
+    compare(r, &drawn, &p, dice_int(&d, 1, MAX_MEMBERS), dice_int(&d, 0, 1) ? (r->gpus ? "direct" : "host") : NULL,
+            index);
     stn_stencil_destroy(stencil);
 }
 
@@ -215,7 +216,7 @@ static void several_launches(rig *r, const char *boundary, int members, uint64_t
 static void by_transforms(rig *r, uint64_t seed, uint64_t index) {
     enum { TAPS = 27 };
     dice d = {seed * 97 + index};
-    const int rank = dice_int(&d, 2, 3), members = dice_int(&d, 2, MOST);
+    const int rank = dice_int(&d, 2, 3), members = dice_int(&d, 2, MAX_MEMBERS);
     const int most = r->gpus ? 12 : 40;
     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), 1);
     stn_problem p = STN_PROBLEM_INIT;

@@ -56,7 +56,7 @@ static stn_status move_part(const whole *w, stn_context *context, size_t first, 
 
 static stn_status run_parts(const stn_team *team, stn_team_plan *plan, const stn_transform *t, const whole *w,
                             stn_error *error) {
-    void *in[MOST] = {NULL}, *out[MOST] = {NULL};
+    void *in[MAX_MEMBERS] = {NULL}, *out[MAX_MEMBERS] = {NULL};
     size_t first, rows;
     const int own = stn_team_rank(team);
     stn_status status = STN_OK;
@@ -78,7 +78,7 @@ static stn_status run_parts(const stn_team *team, stn_team_plan *plan, const stn
         if (status == STN_OK)
             status = move_part(w, stn_team_context(team, m), first, rows, NULL, t->in_place ? in[at] : out[at], error);
     }
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MAX_MEMBERS; i++) {
         stn_context *context = stn_team_context(team, team->ranks ? own : i < stn_team_size(team) ? i : 0);
         stn_memory_free(context, in[i]), stn_memory_free(context, out[i]);
     }
@@ -170,7 +170,7 @@ static void compare(rig *r, const stn_transform *t, int members, uint64_t seed, 
 static void draw(rig *r, uint64_t seed, uint64_t index) {
     dice d = {seed * 31 + index};
     stn_transform t = STN_TRANSFORM_INIT;
-    const int most = r->gpus ? 24 : 60, members = dice_int(&d, 1, MOST);
+    const int most = r->gpus ? 24 : 60, members = dice_int(&d, 1, MAX_MEMBERS);
     t.rank = dice_int(&d, index % 4 ? 2 : 1, 3);
     static const int smooth[] = {6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 27};
     for (int i = 0; i < t.rank; i++) {

@@ -21,9 +21,9 @@ static int divided, refused_count;
 /* Runs the parts on the members' devices, in arrays allocated there. */
 static stn_status run_parts(stn_team *team, stn_team_plan *plan, const random_system *s, const system_memory *whole,
                             const system_memory *want, bool *same, stn_error *error) {
-    system_memory part[MOST], there[MOST];
-    const stn_system_arrays *arrays[MOST] = {NULL};
-    size_t first[MOST], rows;
+    system_memory part[MAX_MEMBERS], there[MAX_MEMBERS];
+    const stn_system_arrays *arrays[MAX_MEMBERS] = {NULL};
+    size_t first[MAX_MEMBERS], rows;
     int placed = 0;
     stn_status status = STN_OK;
     for (int m = 0; m < stn_team_size(team) && status == STN_OK; m++) {
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
         dice d = {r.seed * 31 + i};
         if (r.only != UINT64_MAX && i != r.only) continue;
         random_system_draw(r.seed, i, &system);
-        compare(&r, &system, dice_int(&d, 1, MOST), r.seed, i);
+        compare(&r, &system, dice_int(&d, 1, MAX_MEMBERS), r.seed, i);
         random_system_clear(&system);
     }
     printf("# %d systems divided, %d refused\n", divided, refused_count);

@@ -9,9 +9,9 @@
 #include "tune/compare_results.h"
 #include "tune/timing_trial.h"
 
-enum { MOST = 5000 };
+enum { MAX_POINTS = 5000 };
 static stn_context *context;
-static double got[MOST], want[MOST];
+static double got[MAX_POINTS], want[MAX_POINTS];
 
 static void start(void) { context = context_on(STN_DEVICE_CUDA(0)); }
 static void end(void) { stn_context_destroy(context); }
@@ -61,7 +61,7 @@ Test(compare, numbers_of_any_size) {
     static const double sizes[] = {1,      1e100,  1e135,  2.9e135, 1e150,  1e154,  1e200,   1e300, DBL_MAX,
                                    1e-100, 3e-136, 1e-150, 1e-162,  1e-200, 1e-300, DBL_MIN, 1e-315};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int count = 1; count <= MOST; count *= 17) {
+        for (int count = 1; count <= MAX_POINTS; count *= 17) {
             char what[64];
             (void)snprintf(what, sizeof what, "%d numbers of %g", count, sizes[i]);
             fill(count, sizes[i], sizes[i] < DBL_MAX ? 1e-3 : 0);

@@ -5,9 +5,9 @@
 #include "cli/generic_kernels.h"
 #include "emulated.h"
 
-enum { N = 32, MOST = N * N * N };
+enum { N = 32, POINTS = N * N * N };
 
-static double grid[MOST], want[MOST], got[MOST];
+static double grid[POINTS], want[POINTS], got[POINTS];
 
 static size_t points(void) {
     size_t count = problem.batch ? problem.batch : 1;
@@ -34,7 +34,7 @@ static const char *const fixed[] = {"fixed", "fixed", "fixed"};
 static void start(void) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
     OK(stn_context_create(&options, &context, &error));
-    for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
+    for (int i = 0; i < POINTS; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
     in = uploaded(context, grid, sizeof grid);
     OK(stn_memory_alloc(context, sizeof grid, &out, &error));
 }
@@ -340,7 +340,7 @@ static void *execute_often(void *plan) {
     bool right = stn_memory_alloc(context, sizeof grid, &mine, &why) == STN_OK;
     const size_t bytes = stn_plan_workspace_size(plan);
     if (bytes) right = right && stn_memory_alloc(context, bytes, &workspace, &why) == STN_OK;
-    double *result = calloc(MOST, sizeof *result);
+    double *result = calloc(POINTS, sizeof *result);
     for (int i = 0; right && i < 4; i++) {
         right = stn_plan_execute_with(plan, in, mine, workspace, NULL, &why) == STN_OK &&
                 stn_memory_download(context, result, mine, points() * sizeof *result, &why) == STN_OK;

@@ -9,9 +9,9 @@
 #include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
-enum { MOST = 24 * 32, EVENTS = 64 };
+enum { MAX_POINTS = 24 * 32, EVENTS = 64 };
 
-static double grid[MOST], want[MOST];
+static double grid[MAX_POINTS], want[MAX_POINTS];
 static int points;
 
 /* ---- the simulated clock --------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static bool is_first(const stn_plan *plan) {
 }
 
 static stn_status execute(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *why) {
-    double got[MOST];
+    double got[MAX_POINTS];
     stn_status status = stn_strategy_direct.execute_part(plan, part, run, why);
     sim.now +=
         truth(&plan->candidate) * (1 + sim.noise * (2 * random_unit() - 1)) * (is_first(plan) ? 1 + sim.load : 1);
@@ -91,7 +91,7 @@ static void start(void) {
     problem.extent[0] = 8, problem.extent[1] = 24, problem.steps = 6;
     points = 8 * 24;
     for (int side = 0; side < 4; side++) problem.boundary[side / 2][side % 2].kind = STN_FIXED;
-    for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
+    for (int i = 0; i < MAX_POINTS; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
     define(grid, want);
     in = uploaded(context, grid, sizeof grid);
     OK(stn_memory_alloc(context, sizeof grid, &out, &error));
@@ -141,7 +141,7 @@ static stn_plan *simulated(uint64_t executions) {
 }
 
 static void expect_right(stn_plan *plan, int execution) {
-    double got[MOST];
+    double got[MAX_POINTS];
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     OK(stn_memory_download(context, got, out, sizeof got, &error));
     for (int i = 0; i < points; i++)
@@ -260,7 +260,7 @@ Test(online, works_with_chunks_of_one_execution) {
     OK(stn_stencil_parse("box-2d49p", &stencil, &error));
     problem.stencil = stencil, problem.steps = 32;
     problem.extent[0] = 24, problem.extent[1] = 32;
-    points = MOST;
+    points = MAX_POINTS;
     define(grid, want);
     stn_machine *slow = &context->machine;
     slow->copy_bandwidth *= 1e-5, slow->clock *= 1e-5, slow->launch_seconds *= 1e5;

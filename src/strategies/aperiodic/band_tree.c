@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "context/context.h"
 
-#define MOST_NODES 400
+#define MAX_NODES 400
 #define GRID_ALIGNMENT 256 /* alignment of each grid in bytes */
 
 typedef struct maker {
@@ -190,9 +190,8 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     tree *t = m->tree;
     node *n = *made = calloc(1, sizeof *n);
     if (!n) return stn_fail_memory(error, "a plan", sizeof *n);
-    if (++t->nodes > MOST_NODES)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic would need more than %d nested bands here",
-                        MOST_NODES);
+    if (++t->nodes > MAX_NODES)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic would need more than %d nested bands here", MAX_NODES);
     t->depth = (int)stn_max(t->depth, depth);
     n->box = *of;
     memcpy(n->origin, origin, sizeof n->origin);

@@ -79,7 +79,7 @@ int64_t stn_extension_neighbour(const stn_extension *e, int side) {
 
 /* A period that has no transform, such as a row of odd length, may be repeated this many times: 49
  * points that wrap are equivalent to 98 points that wrap. */
-enum { MOST_PERIODS = 4 };
+enum { MAX_PERIODS = 4 };
 
 /* The search covers lines up to 1/16 longer than the shortest. */
 static int64_t some_longer(int64_t length) { return length + length / 16; }
@@ -90,7 +90,7 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
     e->length = 0;
     if (stn_add_overflows(e->n, reach->side[0], &least) || stn_add_overflows(least, reach->side[1], &least))
         least = INT64_MAX;
-    for (int64_t times = 1; times <= MOST_PERIODS && period <= most / times && !e->length; times *= 2)
+    for (int64_t times = 1; times <= MAX_PERIODS && period <= most / times && !e->length; times *= 2)
         if (cost(times * period) < INFINITY) e->length = times * period, lowest = cost(times * period);
     const bool whole = e->length == e->n; /* no line is shorter, so the reach is not needed */
     for (int64_t length = least, last = whole ? 0 : most; length <= last; length++) {

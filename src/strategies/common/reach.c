@@ -17,12 +17,12 @@
 #include "context/search_cache.h"
 #include "problem/stencil.h"
 
-#define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
-#define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
-#define ABOVE (1 + 0x1p-40)            /* a factor above the rounding error of a sum of bounds */
-#define FEW_STEPS 32                   /* up to this number of steps, reaches grow in jumps */
-#define MOST_POINTS 2048               /* longest power: squaring it takes a millisecond */
-#define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
+#define CUT 0x1p-120L                 /* fraction of a power's sum that is cut off at either end */
+#define MIN_TAIL 1e-300               /* smallest tail that a power can resolve */
+#define ABOVE (1 + 0x1p-40)           /* a factor above the rounding error of a sum of bounds */
+#define FEW_STEPS 32                  /* up to this number of steps, reaches grow in jumps */
+#define MAX_POINTS 2048               /* longest power: squaring it takes a millisecond */
+#define MAX_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
@@ -74,18 +74,18 @@ static double bound(const line *l, int side, double steps, double tail) {
 
 /* ---- the power */
 
-/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. Those of which none is
- * negative are `plain`: their sums lose no digits, so double suffices. */
+/* Taps of offsets from -low on, scaled so that their magnitudes sum to 1. If no tap is negative,
+ * sums of products lose no digits, so the taps are stored as double, in `nonnegative`. */
 typedef struct power {
     long double *tap;
-    double *error; /* error bound of each tap; few digits suffice */
-    double *plain; /* in place of both */
+    double *error;       /* error bound of each tap; few digits suffice */
+    double *nonnegative; /* NULL, or the taps in place of `tap` and `error` */
     int64_t count, low;
     long double cut; /* total effect of all cut ends, at most */
-    double rounding; /* `plain`: largest relative error of a tap */
+    double rounding; /* largest relative error of `nonnegative` */
 } power;
 
-static void clear(power *p) { free(p->tap), free(p->plain); }
+static void clear(power *p) { free(p->tap), free(p->nonnegative); }
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
     *p = (power){.count = count, .low = low, .cut = cut};
@@ -94,16 +94,16 @@ static bool make(power *p, int64_t count, int64_t low, long double cut) {
     return p->tap != NULL;
 }
 
-/* As `make`, with room for `more` further numbers; all are 0. */
-static bool make_plain(power *p, int64_t count, int64_t more, int64_t low, long double cut) {
+/* As `make`, for nonnegative taps, with space for `more` further numbers; all are 0. */
+static bool make_nonnegative(power *p, int64_t count, int64_t more, int64_t low, long double cut) {
     *p = (power){.count = count, .low = low, .cut = cut};
-    p->plain = calloc((size_t)(count + more), sizeof *p->plain);
-    return p->plain != NULL;
+    p->nonnegative = calloc((size_t)(count + more), sizeof *p->nonnegative);
+    return p->nonnegative != NULL;
 }
 
 /* The magnitude of a tap, at most. */
 static long double magnitude(const power *p, int64_t i) {
-    return p->plain ? p->plain[i] * (1 + p->rounding) : fabsl(p->tap[i]) + p->error[i];
+    return p->nonnegative ? p->nonnegative[i] * (1 + p->rounding) : fabsl(p->tap[i]) + p->error[i];
 }
 
 /* Rescales the magnitudes to a sum of 1 and cuts off negligible ends. */
@@ -111,8 +111,8 @@ static bool normalise(power *p) {
     long double sum = 0, cut[2] = {0, 0};
     double sums[4] = {0};
     for (int64_t i = 0; i < p->count && p->tap; i++) sum += fabsl(p->tap[i]);
-    for (int64_t i = 0; i < p->count && p->plain; i++) sums[i % 4] += p->plain[i];
-    if (p->plain) sum = sums[0] + sums[1] + sums[2] + sums[3];
+    for (int64_t i = 0; i < p->count && p->nonnegative; i++) sums[i % 4] += p->nonnegative[i];
+    if (p->nonnegative) sum = sums[0] + sums[1] + sums[2] + sums[3];
     if (!(sum > 0) || !isfinite((double)sum)) return false;
     int64_t first = 0, last = p->count - 1;
     while (first < last && cut[0] + magnitude(p, first) <= CUT * sum) cut[0] += magnitude(p, first), first++;
@@ -120,7 +120,7 @@ static bool normalise(power *p) {
     p->count = last - first + 1;
     p->low -= first;
     const double factor = (double)(1 / sum);
-    for (int64_t i = 0; i < p->count && p->plain; i++) p->plain[i] = p->plain[i + first] * factor;
+    for (int64_t i = 0; i < p->count && p->nonnegative; i++) p->nonnegative[i] = p->nonnegative[i + first] * factor;
     for (int64_t i = 0; i < p->count && p->tap; i++) {
         p->tap[i] = p->tap[i + first] / sum;
         p->error[i] = (double)(p->error[i + first] / sum);
@@ -132,7 +132,9 @@ static bool normalise(power *p) {
 static bool is_even(const power *p) {
     if (2 * p->low != p->count - 1) return false;
     for (int64_t i = 0, j = p->count - 1; i < j; i++, j--)
-        if (p->plain ? p->plain[i] != p->plain[j] : p->tap[i] != p->tap[j] || p->error[i] != p->error[j]) return false;
+        if (p->nonnegative ? p->nonnegative[i] != p->nonnegative[j]
+                           : p->tap[i] != p->tap[j] || p->error[i] != p->error[j])
+            return false;
     return true;
 }
 
@@ -143,7 +145,7 @@ static long double add_products(long double sum, const power *a, const power *b,
     return sum;
 }
 
-/* The first `count` taps of a * b; a square computes each pair once. Four taps are summed at a
+/* The first `count` taps of a * b; a square computes each pair once. TAPS taps are summed at a
  * time in registers, because the additions of one sum wait for each other, and a long double
  * takes longer to store than to multiply. */
 static void multiply_taps(const power *a, const power *b, int64_t count, long double *to) {
@@ -192,20 +194,20 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
     return true;
 }
 
-enum { ROWS = 4, BEFORE = ROWS - 1 };
+enum { ROWS = 4, PADDING = ROWS - 1 };
 
-/* The first `count` taps of a * b, where both are `plain`, which is vectorised. ROWS taps of `a`
- * are multiplied at a time, because sums take longer to load and store than to add to; zeros lie
- * before and after the taps of `b`, in the room behind the product's taps. A square has each pair
- * of taps once: the pairs next to the diagonal are added singly. */
-static void multiply_plain(const power *a, const power *b, int64_t count, power *product) {
+/* The first `count` taps of a * b, where both are nonnegative, in a loop that compilers vectorise.
+ * ROWS taps of `a` are multiplied at a time, because sums take longer to load and store than to
+ * add to. The taps of `b` are copied to the space behind the product's taps, between zeros. A
+ * square computes each pair of taps once; the pairs next to the diagonal are added singly. */
+static void multiply_nonnegative(const power *a, const power *b, int64_t count, power *product) {
     const bool square = a == b;
-    double *const sum = product->plain, *const factor = sum + product->count + BEFORE;
-    memcpy(factor, b->plain, (size_t)b->count * sizeof *factor);
+    double *const sum = product->nonnegative, *const factor = sum + product->count + PADDING;
+    memcpy(factor, b->nonnegative, (size_t)b->count * sizeof *factor);
     for (int64_t i = 0; i < a->count && i < count; i += ROWS) {
         double tap[ROWS], *const at = sum + i;
-        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? a->plain[i + k] * (square ? 2 : 1) : 0;
-        const int64_t end = stn_min(b->count + BEFORE, count - i), begin = square ? i + ROWS + BEFORE : 0;
+        for (int k = 0; k < ROWS; k++) tap[k] = i + k < a->count ? a->nonnegative[i + k] * (square ? 2 : 1) : 0;
+        const int64_t end = stn_min(b->count + PADDING, count - i), begin = square ? i + ROWS + PADDING : 0;
         for (int64_t j = square ? i : end; j < stn_min(begin, end); j++)
             for (int k = 0; k < ROWS && j - k >= i + k; k++)
                 at[j] += tap[k] * factor[j - k] * (j - k > i + k ? 1 : 0.5);
@@ -219,13 +221,13 @@ static void multiply_plain(const power *a, const power *b, int64_t count, power 
 static bool multiply(const power *a, const power *b, power *product) {
     const int64_t count = a->count + b->count - 1, low = a->low + b->low;
     *product = (power){0};
-    if (count > MOST_POINTS) return false;
+    if (count > MAX_POINTS) return false;
     /* Half of an even product is the other half. */
     const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
-    if (a->plain) {
-        if (!make_plain(product, count, b->count + 2 * BEFORE, low, a->cut + b->cut)) return false;
-        multiply_plain(a, b, half, product);
-        for (int64_t i = half; i < count; i++) product->plain[i] = product->plain[count - 1 - i];
+    if (a->nonnegative) {
+        if (!make_nonnegative(product, count, b->count + 2 * PADDING, low, a->cut + b->cut)) return false;
+        multiply_nonnegative(a, b, half, product);
+        for (int64_t i = half; i < count; i++) product->nonnegative[i] = product->nonnegative[count - 1 - i];
         return normalise(product);
     }
     if (!make(product, count, low, a->cut + b->cut)) return false;
@@ -246,38 +248,39 @@ static bool times(power *p, const power *factor) {
     return good;
 }
 
-/* Powers of this many taps or more are kept: the reach for another tail, or for twice as many
- * steps, needs them again. */
-#define LEAST_KEPT 128
+/* Powers of at least this many taps are stored in the context's cache: the reach for another tail,
+ * or for twice as many steps, needs them again. */
+#define MIN_KEPT 128
 
 /* Bytes of its taps and, behind them, of their errors. */
 static size_t taps_size(const power *p) {
-    return (size_t)p->count * (p->plain ? sizeof *p->plain : sizeof *p->tap + sizeof *p->error);
+    return (size_t)p->count * (p->nonnegative ? sizeof *p->nonnegative : sizeof *p->tap + sizeof *p->error);
 }
 
-static bool recall(stn_search_cache *searches, const stn_text *key, power *p) {
-    power head;
+static bool lookup_power(stn_search_cache *searches, const stn_text *key, power *p) {
+    power head; /* its pointers only say which of the arrays follow */
     if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, &head, sizeof head))
         return false;
     const size_t size = sizeof head + taps_size(&head);
     unsigned char *bytes = malloc(size);
     const bool known =
         bytes && stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, bytes, size) &&
-        (head.plain ? make_plain(p, head.count, 0, head.low, head.cut) : make(p, head.count, head.low, head.cut));
+        (head.nonnegative ? make_nonnegative(p, head.count, 0, head.low, head.cut)
+                          : make(p, head.count, head.low, head.cut));
     if (known) {
         p->rounding = head.rounding;
-        memcpy(p->plain ? (void *)p->plain : p->tap, bytes + sizeof head, taps_size(p));
+        memcpy(p->nonnegative ? (void *)p->nonnegative : p->tap, bytes + sizeof head, taps_size(p));
     }
     free(bytes);
     return known;
 }
 
-static void keep(stn_search_cache *searches, const stn_text *key, const power *p) {
+static void store_power(stn_search_cache *searches, const stn_text *key, const power *p) {
     stn_text value = STN_TEXT_EMPTY;
-    if (p->count < LEAST_KEPT) return;
+    if (p->count < MIN_KEPT) return;
     stn_text_append(&value, (const char *)p, sizeof *p);
-    if (p->plain) {
-        stn_text_append(&value, (const char *)p->plain, taps_size(p));
+    if (p->nonnegative) {
+        stn_text_append(&value, (const char *)p->nonnegative, taps_size(p));
     } else {
         stn_text_append(&value, (const char *)p->tap, (size_t)p->count * sizeof *p->tap);
         stn_text_append(&value, (const char *)p->error, (size_t)p->count * sizeof *p->error);
@@ -287,18 +290,18 @@ static void keep(stn_search_cache *searches, const stn_text *key, const power *p
     stn_text_clear(&value);
 }
 
-static bool has_one_sign(const line *l) {
+static bool is_nonnegative(const line *l) {
     for (int i = 0; i < l->count; i++)
         if (l->weight[i] < 0) return false;
     return true;
 }
 
-static bool make_once(const line *l, power *once) {
-    const bool plain = has_one_sign(l);
-    if (!(plain ? make_plain(once, l->count, 0, l->low, 0) : make(once, l->count, l->low, 0))) return false;
+static bool make_first_power(const line *l, power *once) {
+    const bool nonnegative = is_nonnegative(l);
+    if (!(nonnegative ? make_nonnegative(once, l->count, 0, l->low, 0) : make(once, l->count, l->low, 0))) return false;
     for (int i = 0; i < l->count; i++)
-        if (plain)
-            once->plain[i] = l->weight[i];
+        if (nonnegative)
+            once->nonnegative[i] = l->weight[i];
         else
             once->tap[i] = l->weight[i];
     return normalise(once);
@@ -306,21 +309,21 @@ static bool make_once(const line *l, power *once) {
 
 /* S^steps as the square of S^(steps / 2), times S if the number is odd. The caller clears
  * `result` in any case. */
-static bool raise(stn_search_cache *searches, const line *l, uint64_t steps, power *result) {
+static bool raise_power(stn_search_cache *searches, const line *l, uint64_t steps, power *result) {
     *result = (power){0};
-    if (steps == 1) return make_once(l, result);
+    if (steps == 1) return make_first_power(l, result);
     const uint64_t numbers[] = {(uint64_t)l->low, steps};
     stn_text key = STN_TEXT_EMPTY;
     stn_text_append(&key, (const char *)numbers, sizeof numbers);
     stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
     if (key.failed) searches = NULL;
-    bool good = recall(searches, &key, result);
+    bool good = lookup_power(searches, &key, result);
     if (!good) {
         power once = {0};
-        good = raise(searches, l, steps / 2, result) && times(result, result) &&
-               (steps % 2 == 0 || (make_once(l, &once) && times(result, &once)));
+        good = raise_power(searches, l, steps / 2, result) && times(result, result) &&
+               (steps % 2 == 0 || (make_first_power(l, &once) && times(result, &once)));
         clear(&once);
-        if (good) keep(searches, &key, result);
+        if (good) store_power(searches, &key, result);
     }
     stn_text_clear(&key);
     return good;
@@ -340,18 +343,19 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
     return stn_max(reach, 0);
 }
 
-/* Whether S^(steps / 2), without its cut ends, has too many taps to be squared, which is found here
- * without computing it, for weights of one sign: of them the bound exceeds the reach by a few
- * per cent. `reach`: of all steps, for the tail. */
+/* Whether S^(steps / 2), after its ends are cut off, surely has too many taps to be squared; then
+ * it need not be computed. Only nonnegative weights are judged, because their bound exceeds the
+ * reach by no more than a few per cent, for which 15 per cent are allowed. reach: the bound on the
+ * sum of both reaches of all steps; if it is small, the power is computed quickly. */
 static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
-    if (steps < 2 || reach < MOST_POINTS / 8 || !has_one_sign(l)) return false;
+    if (steps < 2 || reach < MAX_POINTS / 8 || !is_nonnegative(l)) return false;
     const uint64_t half = steps / 2;
-    line own = *l; /* ends are cut off relative to the sum */
+    line own = *l; /* its norm is the sum, of which CUT is a fraction */
     own.norm = 0;
     for (int i = 0; i < l->count; i++) own.norm += l->weight[i];
     double taps = 1;
     for (int side = 0; side < 2; side++) taps += bound(&own, side, (double)half, (double)CUT);
-    return 2 * taps > 1.15 * MOST_POINTS;
+    return 2 * taps > 1.15 * MAX_POINTS;
 }
 
 /* ---- both methods */
@@ -359,7 +363,7 @@ static bool square_is_too_long(const line *l, uint64_t steps, int64_t reach) {
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
 static stn_reach search(stn_search_cache *searches, const line *l, uint64_t steps, double tail, double power_tail) {
-    const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
+    const int64_t most = (int64_t)(steps < MAX_STEPS ? steps : MAX_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = fmax(0, bound(l, side, (double)steps, tail));
@@ -369,11 +373,11 @@ static stn_reach search(stn_search_cache *searches, const line *l, uint64_t step
         }
     }
     power p = {0};
-    /* The bound exceeds the reach by little: where it is up to an eighth above MOST_POINTS, S^f may
-     * still have at most MOST_POINTS taps. */
-    const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8 &&
+    /* The bound exceeds the reach by little: where it is up to an eighth above MAX_POINTS, S^f may
+     * still have at most MAX_POINTS taps. */
+    const bool short_enough = reach.side[0] + reach.side[1] <= MAX_POINTS + MAX_POINTS / 8 &&
                               !square_is_too_long(l, steps, reach.side[0] + reach.side[1]);
-    if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
+    if (short_enough && power_tail >= MIN_TAIL && raise_power(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
             int64_t exact = cut_off(&p, side, power_tail, &left);
@@ -457,7 +461,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
     stn_reach most = {{0, 0}, {0, 0}};
     const bool drifts = count > 1 && !stn_task_is_symmetric(task, axis);
-    const int64_t steps = (int64_t)(each * count < MOST_STEPS ? each * count : MOST_STEPS),
+    const int64_t steps = (int64_t)(each * count < MAX_STEPS ? each * count : MAX_STEPS),
                   furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
     for (; count > 0; count -= count > FEW_STEPS || !drifts ? count - count / 2 : (count + 3) / 4) {
         const stn_reach reach = stn_reach_find(task, axis, each * count, tail);

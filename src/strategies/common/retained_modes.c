@@ -77,11 +77,11 @@ static void sum_others(scan *s, double angle) {
     }
 }
 
-/* The largest |line[0] + line[1] z + ..|^2 of `count` z, by Horner's scheme for all of them
- * together, which is vectorised. */
-enum { TOGETHER = 64 };
+/* The largest |line[0] + line[1] z + ..|^2 of `count` values z, at most CHUNK. Horner's scheme is
+ * computed for all of them together, in loops that compilers vectorise. */
+enum { CHUNK = 64 };
 static double largest_square(const double complex *line, int width, const double complex *z, int64_t count) {
-    double re[TOGETHER], im[TOGETHER], z_re[TOGETHER], z_im[TOGETHER], most = 0;
+    double re[CHUNK], im[CHUNK], z_re[CHUNK], z_im[CHUNK], most = 0;
     for (int64_t k = 0; k < count; k++) {
         z_re[k] = creal(z[k]), z_im[k] = cimag(z[k]);
         re[k] = creal(line[width - 1]), im[k] = cimag(line[width - 1]);
@@ -103,8 +103,8 @@ static double largest_square(const double complex *line, int width, const double
 
 static double largest_at(const double complex *line, int width, const double complex *z, int64_t count) {
     double most = 0;
-    for (int64_t k = 0; k < count; k += TOGETHER)
-        most = fmax(most, largest_square(line, width, z + k, stn_min(TOGETHER, count - k)));
+    for (int64_t k = 0; k < count; k += CHUNK)
+        most = fmax(most, largest_square(line, width, z + k, stn_min(CHUNK, count - k)));
     return sqrt(most);
 }
 
@@ -169,8 +169,10 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
     return 2 * M_PI / (double)length * slope;
 }
 
-/* Where |K| is far below the threshold, it is below it at neighbouring frequencies too, which are
- * skipped. */
+/* The number of retained frequencies, found from the highest frequency downwards. A frequency has
+ * decayed if the largest sample times s.bound is below the threshold; two cheaper upper bounds are
+ * tried first. `slack` is how much the value that was compared may grow: it changes by at most
+ * `change` from one frequency to the next, so frequencies within slack / change are skipped. */
 static int64_t search_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
     scan s;
     int64_t kept = length / 2 + 1;
@@ -178,11 +180,11 @@ static int64_t search_retained(const stn_task *task, int axis, int64_t length, d
     if (open_scan(&s, task, axis, length))
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
-            double below = threshold - most_possible(&s);
-            if (!(below > 0)) below = (threshold - coarse_bound(&s) * s.bound) / s.bound;
-            if (!(below > 0)) below = (threshold - largest_sample(&s, threshold) * s.bound) / s.bound;
-            if (!(below > 0)) break;
-            kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
+            double slack = threshold - most_possible(&s);
+            if (!(slack > 0)) slack = (threshold - coarse_bound(&s) * s.bound) / s.bound;
+            if (!(slack > 0)) slack = (threshold - largest_sample(&s, threshold) * s.bound) / s.bound;
+            if (!(slack > 0)) break;
+            kept = stn_max(1, kept - 1 - (int64_t)fmin(slack / change, (double)length));
         }
     close_scan(&s);
     return kept;

@@ -16,10 +16,10 @@ stn_strided_grid stn_strided_grid_at(const stn_grid_layout *layout, const void *
     return grid;
 }
 
-stn_live_box stn_live_box_of(const stn_task *task) {
-    stn_live_box live;
-    for (int axis = 0; axis < 3; axis++) stn_task_live_points(task, axis, &live.low[axis], &live.high[axis]);
-    return live;
+stn_updated_box stn_updated_box_of(const stn_task *task) {
+    stn_updated_box updated;
+    for (int axis = 0; axis < 3; axis++) stn_task_updated_range(task, axis, &updated.low[axis], &updated.high[axis]);
+    return updated;
 }
 
 static int64_t rows_of(const stn_task *task) { return task->batch * task->n[0] * task->n[1]; }

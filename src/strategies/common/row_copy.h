@@ -7,18 +7,21 @@
 
 enum { STN_ROW_THREADS = 256, STN_ROW_CHUNK = 8 * STN_ROW_THREADS }; /* points of a block's chunk */
 
-/* Mirror strided_grid and live_box of device/row_chunk.cuh. */
+/* Mirror strided_grid and updated_box of device/row_chunk.cuh. */
 typedef struct stn_strided_grid {
     const void *at;
     int64_t stride[3], batch;
 } stn_strided_grid;
-typedef struct stn_live_box {
+typedef struct stn_updated_box {
     int64_t low[3], high[3];
-} stn_live_box;
+} stn_updated_box;
 
+/* The grid of this layout, in elements, whose first point is at `at`. The memory is borrowed. */
 stn_strided_grid stn_strided_grid_at(const stn_grid_layout *layout, const void *at);
-stn_live_box stn_live_box_of(const stn_task *task);
+/* The points of the task's grid that no fixed side freezes: low to high - 1 along each axis. */
+stn_updated_box stn_updated_box_of(const stn_task *task);
 
+/* Chunks of a row of the task's grid. */
 static inline int64_t stn_row_chunks(const stn_task *task) { return stn_div_up(task->n[2], STN_ROW_CHUNK); }
 /* Blocks for all grids of the task. */
 int64_t stn_row_blocks(const stn_task *task);

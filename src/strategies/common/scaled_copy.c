@@ -9,7 +9,7 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-enum { THREADS = 256, TILE = 8 * THREADS, MOST_BLOCKS = 1 << 20 };
+enum { THREADS = 256, TILE = 8 * THREADS, MAX_BLOCKS = 1 << 20 };
 
 /* Mirrors the struct of scale.cu, for the wider of the two arithmetic types. */
 typedef struct scale_arguments {
@@ -55,5 +55,5 @@ stn_status stn_scaled_copy_run(const stn_kernel *kernel, stn_dtype type, const s
     a.tiles = stn_div_up(a.n[2] * a.per, TILE);
     a.all = a.tiles * rows;
     stn_put_real(type, factor, a.factor);
-    return stn_kernel_launch(kernel, stn_min(a.all, MOST_BLOCKS), THREADS, 0, &a, stream, error);
+    return stn_kernel_launch(kernel, stn_min(a.all, MAX_BLOCKS), THREADS, 0, &a, stream, error);
 }

@@ -8,8 +8,8 @@
 #include "context/search_cache.h"
 
 /* Powers that take this many multiplications or more are kept, up to this size. */
-#define LEAST_PRODUCTS 10000
-#define MOST_BYTES ((size_t)128 << 10)
+#define MIN_PRODUCTS 10000
+#define MAX_BYTES ((size_t)128 << 10)
 
 size_t stn_power_count(const stn_power *power) {
     return (size_t)power->size[0] * (size_t)power->size[1] * (size_t)power->size[2];
@@ -110,7 +110,7 @@ stn_status stn_power_fuse(const stn_task *task, stn_power *power, stn_error *err
     const size_t bytes = stn_power_count(&next) * sizeof *next.weight;
     next.weight = malloc(bytes);
     if (!next.weight) return stn_fail_memory(error, "fused taps", bytes);
-    const bool keeps = bytes <= MOST_BYTES && task->ntaps * stn_power_count(&next) >= LEAST_PRODUCTS;
+    const bool keeps = bytes <= MAX_BYTES && task->ntaps * stn_power_count(&next) >= MIN_PRODUCTS;
     stn_text key = STN_TEXT_EMPTY;
     if (keeps) stn_text_append(&key, (const char *)&next.fused, sizeof next.fused);
     if (keeps) stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);

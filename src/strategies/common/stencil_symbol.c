@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_PLAIN 4   /* most terms in s: higher powers of s lose digits */
+#define MAX_POWER 4    /* of s in a sum of its powers: higher ones lose digits */
 #define MANY 8         /* taps along an axis from which a transform is cheaper */
 #define MANY_PAIRS 128 /* largest number of taps whose pairs are compared */
 
@@ -75,7 +75,7 @@ stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[
     stn_symbol s = {.axis = axis, .plain = true, .high = task->reach[axis][1], .low = task->reach[axis][0]};
     memcpy(s.length, length, sizeof s.length);
     for (int k = 0; k < 3; k++) s.plain = s.plain && stn_task_is_symmetric(task, k);
-    s.plain = s.plain && s.high <= MOST_PLAIN;
+    s.plain = s.plain && s.high <= MAX_POWER;
     if (s.plain) s.low = 0;
     s.taps = !s.plain && transforms && task->steps == 1 && s.high + s.low >= MANY && length[axis] > s.high + s.low;
     s.parts = s.plain ? 1 + s.high : 2 * (1 + s.high + s.low);
@@ -101,7 +101,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 typedef struct line {
     complex_ld one_minus;                   /* 1 - sum of all */
     complex_ld sum[2 * STN_MAX_RADIUS + 1]; /* sums at offsets -low .. high */
-    long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
+    long double chebyshev[MAX_POWER + 1][MAX_POWER + 1];
 } line;
 
 /* A group of taps that differ only in their offset along the first of the other axes. Many lines
@@ -279,10 +279,10 @@ static void sum_tap_groups(const tap_groups *c, const stn_symbol *s, const stn_t
 
 /* 2 - 2 cos(d theta) as a polynomial in s without its constant term, which is 0: coefficients of
  * s^1 .. s^d. */
-static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
-    long double before[MOST_PLAIN + 1] = {0}, now[MOST_PLAIN + 1] = {0, 1};
+static void chebyshev(int d, long double g[MAX_POWER + 1]) {
+    long double before[MAX_POWER + 1] = {0}, now[MAX_POWER + 1] = {0, 1};
     for (int k = 1; k < d; k++) { /* g_(k+1) = 2 g_k - g_(k-1) + 2 s - s g_k */
-        long double next[MOST_PLAIN + 1] = {0};
+        long double next[MAX_POWER + 1] = {0};
         for (int j = 1; j <= k + 1; j++) next[j] = 2 * now[j] - before[j] - now[j - 1];
         next[1] += 2;
         memcpy(before, now, sizeof now);
@@ -295,7 +295,7 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
     int low = task->reach[s->axis][0], high = task->reach[s->axis][1];
     const complex_ld *centre = &l->sum[low];
     if (s->plain) {
-        long double p[MOST_PLAIN + 1] = {0};
+        long double p[MAX_POWER + 1] = {0};
         for (int d = 1; d <= high; d++)
             for (int j = 1; j <= d; j++) p[j] += centre[d].re * l->chebyshev[d][j];
         parts[0] = (double)l->one_minus.re;

@@ -9,7 +9,7 @@
 
 stn_status stn_system_code_program(const stn_system_task *task, const stn_system_equation *equation,
                                    stn_system_program *program, stn_error *error) {
-    return stn_system_program_make(task->system, equation, false, STN_SYSTEM_MOST_OPERATIONS, program, error);
+    return stn_system_program_make(task->system, equation, false, STN_SYSTEM_MAX_OPERATIONS, program, error);
 }
 
 /* ---- arrays and numbers */
@@ -24,7 +24,7 @@ int stn_system_reads_array(stn_system_reads *reads, bool is_field, int index, in
         const stn_system_array *each = &reads->arrays[i];
         if (each->is_field == is_field && each->index == index && each->level == level) return i;
     }
-    if (reads->narrays == STN_SYSTEM_MOST_ARRAYS) return -1;
+    if (reads->narrays == STN_SYSTEM_MAX_READ_ARRAYS) return -1;
     reads->arrays[reads->narrays] = (stn_system_array){.is_field = is_field, .index = index, .level = level};
     return reads->narrays++;
 }
@@ -157,7 +157,7 @@ void stn_system_render_program(const stn_system_task *task, stn_system_reads *re
 }
 
 void stn_system_render_sides(const stn_system_task *task, const stn_system_reads *reads, stn_text *text) {
-    int rules[STN_SYSTEM_MOST_ARRAYS], value = reads->nnumbers;
+    int rules[STN_SYSTEM_MAX_READ_ARRAYS], value = reads->nnumbers;
     stn_text_printf(text, "#include \"system/operators.cuh\"\n");
     stn_params_int(text, "SYSTEM_ARRAYS", reads->narrays);
     stn_params_int(text, "SYSTEM_VALUES", reads->nvalues);

@@ -5,9 +5,9 @@
 #include "plan/plan.h"
 #include "problem/system_program.h"
 
-#define STN_SYSTEM_MOST_ARRAYS 64
-#define STN_SYSTEM_MOST_OPERATIONS 4096 /* of a point; compiling takes about 1 ms for each ten */
-#define STN_SYSTEM_MOST_ARGUMENTS 4096  /* bytes of any kernel's arguments */
+#define STN_SYSTEM_MAX_READ_ARRAYS 64
+#define STN_SYSTEM_MAX_OPERATIONS 4096 /* of a point; compiling takes about 1 ms for each ten */
+#define STN_SYSTEM_MAX_ARGUMENTS 4096  /* bytes of any kernel's arguments */
 
 /* An array that a kernel reads: a field's level, or a coefficient. Level STN_SYSTEM_NEXT is the
  * state after the launch's first step, the level below it the state after its second step. */
@@ -27,7 +27,7 @@ typedef struct stn_system_array {
 /* The kernel's values are the numbers, then for each array the constants of its sides. */
 typedef struct stn_system_reads {
     int narrays, nnumbers, nvalues; /* nvalues: at least 1 */
-    stn_system_array arrays[STN_SYSTEM_MOST_ARRAYS];
+    stn_system_array arrays[STN_SYSTEM_MAX_READ_ARRAYS];
     /* For each coefficient, its index in the values; -1: it is not a number. */
     int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
 } stn_system_reads;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "render/render.h"
 
-enum { SIDE = 32, STEP = 8, WIDE = 64, LINES_AT_ONCE = 4, MOST_BLOCKS = 1 << 20 };
+enum { SIDE = 32, STEP = 8, WIDE = 64, LINES_AT_ONCE = 4, MAX_BLOCKS = 1 << 20 };
 
 /* The arguments that layer_gather.cu and layer_scatter.cu declare. */
 typedef struct tile_arguments {
@@ -75,10 +75,10 @@ stn_status cublas_kernel(stn_plan *plan, cublas_template of, const cublas_words 
 
 /* ---- launching */
 
-/* If there is more work than MOST_BLOCKS blocks, blocks loop. */
+/* If there is more work than MAX_BLOCKS blocks, blocks loop. */
 static stn_status launch(const stn_kernel *kernel, int64_t blocks, unsigned x, unsigned y, void *arguments,
                          void *stream, stn_error *error) {
-    stn_launch how = {.grid = {(unsigned)stn_min(blocks, MOST_BLOCKS), 1, 1}, .block = {x, y, 1}, .stream = stream};
+    stn_launch how = {.grid = {(unsigned)stn_min(blocks, MAX_BLOCKS), 1, 1}, .block = {x, y, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 

@@ -10,7 +10,7 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-enum { THREADS = 256, CHUNK = 1024, WARP = 32, MOST_BLOCKS = 1 << 16 };
+enum { THREADS = 256, CHUNK = 1024, WARP = 32, MAX_BLOCKS = 1 << 16 };
 
 /* The arguments that spectral_multiply.cu declares. */
 typedef struct multiply_arguments {
@@ -126,6 +126,6 @@ stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectra
     a.half = range->count[2], a.lines = range->count[0] * range->count[1];
     a.chunks = stn_div_up(a.half, CHUNK);
     a.all = a.chunks * a.lines * task->batch;
-    const int64_t blocks = stn_min(stn_div_up(a.all, THREADS / lanes_of(a.half)), MOST_BLOCKS);
+    const int64_t blocks = stn_min(stn_div_up(a.all, THREADS / lanes_of(a.half)), MAX_BLOCKS);
     return stn_kernel_launch(m->kernel, blocks, THREADS, 0, &a, stream, error);
 }

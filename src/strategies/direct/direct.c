@@ -245,7 +245,7 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     const direct_state *state = plan->state;
     const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
-    _Alignas(16) unsigned char arguments[DIRECT_HEADER_MOST + sizeof p->values];
+    _Alignas(16) unsigned char arguments[DIRECT_MAX_HEADER + sizeof p->values];
     /* The number of the table, in the order of upload_taps. */
     const size_t layout = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
     void *const table = state->taps ? (unsigned char *)state->taps + layout * taps_size(task) : NULL;

@@ -53,7 +53,7 @@ typedef struct any_header {
     int32_t ntaps, unused;
 } any_header;
 
-_Static_assert(sizeof(any_header) <= DIRECT_HEADER_MOST, "the largest of them");
+_Static_assert(sizeof(any_header) <= DIRECT_MAX_HEADER, "the largest of them");
 
 static size_t header_size(const direct_shape *shape) {
     if (shape->fused > 1) return sizeof(time_header);

@@ -8,7 +8,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 
 /* Arguments, laid out as the kernels declare them: a header, then the boundary values and the
  * weights in the kernel's arithmetic type. */
-#define DIRECT_HEADER_MOST 176
+#define DIRECT_MAX_HEADER 176
 /* Writes the header of one launch and returns its size in bytes; sets *blocks to the number of
  * thread blocks. table: device table of taps, for kernels that read one. */
 size_t direct_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,

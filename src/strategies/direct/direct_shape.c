@@ -2,8 +2,8 @@
 #include "strategies/direct/direct_shape.h"
 
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
-    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_TILE;
-    if (!walks || task->rank == 3) return kernel_axis;
+    bool marches = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_TILE;
+    if (!marches || task->rank == 3) return kernel_axis;
     static const int flat[3] = {1, 0, 2};
     return flat[kernel_axis];
 }

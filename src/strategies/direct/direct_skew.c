@@ -6,8 +6,8 @@
 #include "base/arith.h"
 
 /* The pitches are aligned to sectors wherever they allow it, and to more, up to cache lines, if one
- * unit of the alignment is at most 1 / LEAST_PARTS of a row. */
-enum { SECTOR_BYTES = 32, LINE_BYTES = 128, LEAST_PARTS = 64 };
+ * unit of the alignment is at most 1 / MIN_PARTS of a row. */
+enum { SECTOR_BYTES = 32, LINE_BYTES = 128, MIN_PARTS = 64 };
 
 static int64_t element_bytes(const stn_task *task) { return (int64_t)stn_dtype_size(task->dtype); }
 
@@ -44,7 +44,7 @@ int direct_skew_alignment(const stn_task *task, const direct_shape *shape) {
     direct_skew(task, shape, skew);
     for (;;) {
         const int64_t more = 2 * aligned, bytes = more * element_bytes(task);
-        if (bytes > SECTOR_BYTES && (bytes > LINE_BYTES || more * LEAST_PARTS > task->n[2])) break;
+        if (bytes > SECTOR_BYTES && (bytes > LINE_BYTES || more * MIN_PARTS > task->n[2])) break;
         if ((stride_of(task, shape, 0) - skew[0]) % more || (stride_of(task, shape, 1) - skew[1]) % more) break;
         aligned *= 2;
     }

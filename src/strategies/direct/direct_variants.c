@@ -8,8 +8,8 @@
 #include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/temporal_blocking.h"
 
-/* UNROLLED_MOST: instructions of one iteration of a multi-step kernel, about 0.3 s of compiling */
-enum { FIRST = 3, UNROLLED_MOST = 3000 };
+/* MAX_UNROLLED: instructions of one iteration of a multi-step kernel, about 0.3 s of compiling */
+enum { FIRST = 3, MAX_UNROLLED = 3000 };
 
 /* The FIRST shapes with the lowest estimates. */
 static size_t best_of(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
@@ -47,7 +47,7 @@ static bool make_variant(const stn_task *task, const stn_machine *machine, const
     if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2;
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;
-    return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk);
+    return turn <= MAX_UNROLLED && direct_time_refit(task, machine, to, !by.chunk);
 }
 
 static bool is_among(const direct_shape *shape, const direct_shape *shapes, size_t count) {

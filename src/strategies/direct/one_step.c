@@ -17,18 +17,18 @@
 #define SAME_RANK (-1) /* rank of a shape that shares the rank of its predecessor */
 /* Most registers of a thread in 3D in f16: 25 taps take 4.4 ms with 128 (two blocks), 5.6 ms with
  * more (one block). */
-#define MOST_REGISTERS_F16_3D 128
+#define MAX_REGISTERS_F16_3D 128
 /* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
  * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
-#define LEAST_REGISTERS_SCALAR 80
+#define MIN_REGISTERS_SCALAR 80
 /* Registers of direct_skew for a 2D star of reach 1, except in f32. With 40, as direct_tile has, it
  * spills some to memory in f16, and in f64 half of its loads wait for the others (8192 x 8193: 0.30
  * ms, with 48 registers 0.27 ms), unless all sides are fixed (0.26 ms). */
 #define SKEWED_REGISTERS_2D 48
-#define LEAST_SKEWED_WORDS 8 /* words of the shortest row of direct_skew */
+#define MIN_SKEWED_WORDS 8 /* words of the shortest row of direct_skew */
 /* Longest axis z or y of direct_skew: its skewed column X = x + SKEW_Z z + SKEW_Y y has 32 bits. */
-#define MOST_SKEWED_ROWS (1 << 27)
-#define MOST_SKEWED_TAPS 128 /* direct_tile reads more weights from shared memory */
+#define MAX_SKEWED_ROWS (1 << 27)
+#define MAX_SKEWED_TAPS 128  /* direct_tile reads more weights from shared memory */
 #define FEW_WAVES 3          /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
@@ -51,9 +51,9 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
                : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
                                                    : (task->ntaps > 25 ? 12 : 4);
     const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape));
-    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_REGISTERS_F16_3D);
-    const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
-    return alone ? (int)stn_max(registers, LEAST_REGISTERS_SCALAR) : registers;
+    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MAX_REGISTERS_F16_3D);
+    const bool scalar = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
+    return scalar ? (int)stn_max(registers, MIN_REGISTERS_SCALAR) : registers;
 }
 
 static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
@@ -96,7 +96,7 @@ static bool extents_hold(const stn_task *task, const direct_shape *shape) {
         if (shape->skewed)
             least = stn_max(least, axis < 2 ? task->reach[axis][0] + task->reach[axis][1]
                                             : direct_skew_row_ends(task, shape->vector));
-        if (shape->skewed && axis < 2 && task->n[axis] > MOST_SKEWED_ROWS) return false;
+        if (shape->skewed && axis < 2 && task->n[axis] > MAX_SKEWED_ROWS) return false;
         if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
     }
     return true;
@@ -185,8 +185,8 @@ static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machin
 /* Shapes of direct_tile, or of direct_skew for rows that are not aligned to `vector` elements. */
 static size_t shapes_of_vector(const stn_task *task, const stn_machine *machine, int vector, bool uneven,
                                direct_shape shapes[4]) {
-    if (uneven && (task->n[2] < LEAST_SKEWED_WORDS * vector || !direct_skew_serves(task, vector) ||
-                   task->ntaps > MOST_SKEWED_TAPS))
+    if (uneven &&
+        (task->n[2] < MIN_SKEWED_WORDS * vector || !direct_skew_serves(task, vector) || task->ntaps > MAX_SKEWED_TAPS))
         return 0;
     size_t count =
         task->rank == 2 ? plane_shapes(task, machine, vector, shapes) : volume_shapes(task, machine, vector, shapes);

@@ -152,10 +152,10 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
 }
 
 /* "Even" shapes: the points per thread are a multiple of every radix, and as many as registers
- * allow, so that no thread idles and many loads are in flight. A thread has EVEN_LEAST to
+ * allow, so that no thread idles and many loads are in flight. A thread has EVEN_MIN to
  * EVEN_POINTS points; lines have EVEN_SHORTEST to EVEN_ROW points, or, if they are strided, up to
  * EVEN_COLUMN. */
-enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
+enum { EVEN_POINTS = 24, EVEN_MIN = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
 typedef struct even_radices {
     int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
@@ -178,7 +178,7 @@ static void search_even_radices(even_radices *s, int64_t rest, int depth, int su
 
 static bool find_even(int64_t n, int stages, fft_line_shape *shape) {
     even_radices s = {.stages = stages};
-    for (s.points = EVEN_LEAST; s.points <= EVEN_POINTS; s.points++)
+    for (s.points = EVEN_MIN; s.points <= EVEN_POINTS; s.points++)
         if (n % s.points == 0) search_even_radices(&s, n, 0, 0);
     if (!s.best_points) return false;
     memcpy(shape->radix, s.best, sizeof shape->radix);

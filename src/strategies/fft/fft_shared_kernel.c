@@ -14,9 +14,9 @@
 /* Lengths in points. fft_line is faster below SHORTEST and, for powers of two, for rows up to
  * LONG_ROW and columns up to LONG_COLUMN. */
 enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 };
-/* The most blocks that share a line: SHARES if it is too long for one block, MOST_SHARES for tiles
+/* The most blocks that share a line: SHARES if it is too long for one block, MAX_SHARES for tiles
  * of columns in a cluster. */
-enum { SHARES = 4, MOST_SHARES = 8 };
+enum { SHARES = 4, MAX_SHARES = 8 };
 
 static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
 static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real || pass->rows; }
@@ -59,7 +59,7 @@ enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
 int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine) {
     if (dtype == STN_F16 || machine->sm < 90) return 0;
     /* A tile has at least half a cache line of columns. */
-    return MOST_SHARES * stn_shared_fft_most_points(is_wide(dtype), machine->shared_per_block) /
+    return MAX_SHARES * stn_shared_fft_most_points(is_wide(dtype), machine->shared_per_block) /
            (is_wide(dtype) ? 4 : 8);
 }
 
@@ -78,7 +78,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
     needs.shared = machine->shared_per_block;
     for (int resident = 3; resident >= 1; resident--) /* blocks per multiprocessor */
         for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
-            for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
+            for (needs.fixed = 1; needs.fixed <= MAX_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
                 /* In type II a block holds each frequency and its mirror image, so that twice the
                  * number of blocks must divide the first radix. */

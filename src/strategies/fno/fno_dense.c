@@ -7,9 +7,9 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* MOST_TERMS: longer f32 sums lose more precision than an FFT does. MOST_TABLE: 16 times the most
- * numbers of the table. */
-enum { MOST_TERMS = 2048, MOST_TABLE = 1 << 25 };
+/* MAX_TERMS: longer f32 sums lose more precision than an FFT does. MAX_TABLE: numbers of the table,
+ * 8 MiB in f32. MAX_PADDING: columns by which tiles_of() rounds up. */
+enum { MAX_TERMS = 2048, MAX_TABLE = 1 << 21, MAX_PADDING = 32 };
 
 static int64_t per_point(const fno_pass *pass) { return pass->real ? 1 : 2; }
 static int64_t terms_of(const fno_pass *pass) { return pass->forward ? pass->n * per_point(pass) : 2 * pass->modes; }
@@ -152,8 +152,8 @@ static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *m
 bool fno_dense_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_dense_shape *shape,
                          char *reason, size_t size) {
     double best = INFINITY;
-    if (pass->product || pass->forward == pass->back || terms_of(pass) > MOST_TERMS || pass->modes > MOST_TERMS ||
-        steps_of(pass) * 8 * (columns_of(pass) + 32) > MOST_TABLE / 16) {
+    if (pass->product || pass->forward == pass->back || terms_of(pass) > MAX_TERMS || pass->modes > MAX_TERMS ||
+        8 * steps_of(pass) * (columns_of(pass) + MAX_PADDING) > MAX_TABLE) {
         snprintf(reason, size, "an axis is too long for a product with its roots, and no FFT serves its length");
         return false;
     }

@@ -7,9 +7,9 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* MOST_FREQUENCIES: the most that a thread sums in registers. LEAST_ACROSS: the least number of
+/* MAX_FREQUENCIES: the most that a thread sums in registers. MIN_ACROSS: the least number of
  * neighbouring butterflies, so that neighbouring threads read whole sectors. */
-enum { MOST_FREQUENCIES = 33, LEAST_ACROSS = 16, THREADS = 128 };
+enum { MAX_FREQUENCIES = 33, MIN_ACROSS = 16, THREADS = 128 };
 
 static int64_t per_line(const fno_pass *pass, const fno_few_shape *shape) { /* channels */
     return pass->real && !shape->single_channel ? 2 : 1;
@@ -142,8 +142,8 @@ static int registers_of(const fno_pass *pass, fno_numbers numbers, const fno_few
 
 /* Whether the shape fits; if so, sets the blocks per multiprocessor and the parts of the sums. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape) {
-    if (frequencies_of(pass, shape) > MOST_FREQUENCIES || pass->n % width_of(shape) ||
-        across(pass, shape) < LEAST_ACROSS || across(pass, shape) > INT32_MAX)
+    if (frequencies_of(pass, shape) > MAX_FREQUENCIES || pass->n % width_of(shape) ||
+        across(pass, shape) < MIN_ACROSS || across(pass, shape) > INT32_MAX)
         return false;
     const int threads = shape->threads * shape->lines, values = values_of(pass, shape);
     shape->parts = 1;
@@ -171,7 +171,7 @@ bool fno_few_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_mach
     for (size_t i = 0; i < 2 * many && few(pass); i++) {
         fno_few_shape now = {.radix = radices[i % many], .single_channel = i >= many};
         if (now.single_channel && (!pass->real || 32 % now.radix)) continue;
-        for (now.threads = LEAST_ACROSS; now.threads <= THREADS; now.threads *= 2) {
+        for (now.threads = MIN_ACROSS; now.threads <= THREADS; now.threads *= 2) {
             now.lines = THREADS / now.threads;
             if (!fits(pass, numbers, machine, &now)) continue;
             stn_estimate unused = {0};

@@ -14,7 +14,7 @@
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
-    size_t outputs, extents, live, blocks, values, end;
+    size_t outputs, extents, updated, blocks, values, end;
 } argument_offsets;
 
 static argument_offsets argument_offsets_of(const stn_system_task *task, const fused_reads *reads,
@@ -23,8 +23,8 @@ static argument_offsets argument_offsets_of(const stn_system_task *task, const f
     argument_offsets p;
     p.outputs = 8 * (size_t)s->ninputs;
     p.extents = p.outputs + 8 * (size_t)s->noutputs;
-    p.live = p.extents + 4 * 8;
-    p.blocks = p.live + 6 * 8 * (size_t)task->system->nequations;
+    p.updated = p.extents + 4 * 8;
+    p.blocks = p.updated + 6 * 8 * (size_t)task->system->nequations;
     p.values = p.blocks + 4 * 4;
     p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->reads.nvalues * real), 8);
     return p;
@@ -38,8 +38,8 @@ size_t fused_argument_bytes(const stn_system_task *task, const fused_reads *read
 
 static void render_nodes(const stn_system_task *task, const fused_reads *reads, const fused_schedule *s,
                          const fused_shape *shape, stn_text *text) {
-    int lag[FUSED_MOST_NODES] = {0}, ring[FUSED_MOST_NODES], at[FUSED_MOST_NODES], begin[FUSED_MOST_NODES],
-        end[FUSED_MOST_NODES], start[FUSED_MOST_NODES], shared[FUSED_MOST_INPUTS], rule[FUSED_MOST_NODES];
+    int lag[FUSED_MAX_NODES] = {0}, ring[FUSED_MAX_NODES], at[FUSED_MAX_NODES], begin[FUSED_MAX_NODES],
+        end[FUSED_MAX_NODES], start[FUSED_MAX_NODES], shared[FUSED_MAX_INPUTS], rule[FUSED_MAX_NODES];
     const int count = s->ninputs + s->npasses;
     for (int n = 0; n < count; n++) {
         const fused_node *node = &s->nodes[n];
@@ -152,8 +152,8 @@ static void fill_header(const stn_system_task *task, const fused_reads *reads, f
     for (int e = 0; e < task->system->nequations; e++) {
         int64_t begin[3], end[3];
         stn_system_updated_range(task, &task->system->equations[e], begin, end);
-        memcpy(k->header + p.live + sizeof begin * (size_t)e, begin, sizeof begin);
-        memcpy(k->header + p.live + sizeof begin * (size_t)(task->system->nequations + e), end, sizeof end);
+        memcpy(k->header + p.updated + sizeof begin * (size_t)e, begin, sizeof begin);
+        memcpy(k->header + p.updated + sizeof begin * (size_t)(task->system->nequations + e), end, sizeof end);
     }
     stn_system_put_constants(task, &reads->reads, k->header + p.values);
 }
@@ -167,7 +167,7 @@ stn_status fused_kernel_make(stn_plan *plan, fused_reads *reads, const fused_sha
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "a tile of %d points is too small for %d steps", shape->x,
                         shape->depth);
     k->arguments = fused_argument_bytes(task, reads, &k->schedule);
-    if (k->arguments > STN_SYSTEM_MOST_ARGUMENTS)
+    if (k->arguments > STN_SYSTEM_MAX_ARGUMENTS)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%d steps need more arguments than a kernel has", shape->depth);
     k->shared = (size_t)k->schedule.slots * (size_t)shape->x * stn_dtype_size(task->dtype);
     stn_status status = render(task, reads, k, &params, error);
@@ -184,7 +184,7 @@ stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, 
                             stn_error *error) {
     const fused_schedule *s = &k->schedule;
     const argument_offsets p = argument_offsets_of(task, reads, s);
-    _Alignas(16) unsigned char arguments[STN_SYSTEM_MOST_ARGUMENTS];
+    _Alignas(16) unsigned char arguments[STN_SYSTEM_MAX_ARGUMENTS];
     memcpy(arguments, k->header, k->arguments);
     for (int i = 0; i < s->ninputs; i++) {
         const stn_system_array *each = &s->inputs[i];

@@ -11,7 +11,7 @@ typedef struct fused_kernel {
     size_t shared;    /* bytes of shared memory of a block */
     size_t arguments; /* bytes */
     int64_t blocks;
-    unsigned char header[STN_SYSTEM_MOST_ARGUMENTS]; /* the arguments that are known before a run */
+    unsigned char header[STN_SYSTEM_MAX_ARGUMENTS]; /* the arguments that are known before a run */
 } fused_kernel;
 
 /* Bytes of a launch's arguments. */

@@ -83,7 +83,7 @@ stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_err
         stn_status status = stn_system_code_program(task, &task->system->equations[e], &program, error);
         if (status == STN_OK && !add_equation(task, e, &program, r))
             status = stn_fail(error, STN_ERROR_UNSUPPORTED, "the assignments read more than %d arrays",
-                              STN_SYSTEM_MOST_ARRAYS);
+                              STN_SYSTEM_MAX_READ_ARRAYS);
         stn_system_program_clear(&program);
         STN_TRY(status);
     }
@@ -106,7 +106,7 @@ static int input_of(fused_schedule *s, const stn_system_array *array, int level)
         if (s->inputs[i].is_field == array->is_field && s->inputs[i].index == array->index &&
             s->inputs[i].level == level)
             return i;
-    if (s->ninputs == FUSED_MOST_INPUTS) return -1;
+    if (s->ninputs == FUSED_MAX_INPUTS) return -1;
     s->inputs[s->ninputs] = (stn_system_array){.is_field = array->is_field, .index = array->index, .level = level};
     return s->ninputs++;
 }
@@ -117,7 +117,7 @@ static int equation_of(const stn_system_task *task, int field) {
     return 0;
 }
 
-/* Finds the node of every read. Until inputs are counted, pass j is node FUSED_MOST_INPUTS + j. */
+/* Finds the node of every read. Until inputs are counted, pass j is node FUSED_MAX_INPUTS + j. */
 static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_schedule *s) {
     const int equations = task->system->nequations;
     for (int j = 0; j < s->npasses; j++) {
@@ -131,7 +131,7 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
             s->node_of[j][a] = !array->is_field ? input_of(s, array, 0)
                                : state <= 0
                                    ? input_of(s, array, -state)
-                                   : FUSED_MOST_INPUTS + (state - 1) * equations + equation_of(task, array->index);
+                                   : FUSED_MAX_INPUTS + (state - 1) * equations + equation_of(task, array->index);
             if (s->node_of[j][a] < 0) return false;
         }
     }
@@ -140,7 +140,7 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
         s->present[j] = -1;
         for (int a = 0; a < r->reads.narrays; a++) {
             const stn_system_array *array = &r->reads.arrays[a];
-            if (s->node_of[j][a] >= FUSED_MOST_INPUTS) s->node_of[j][a] += s->ninputs - FUSED_MOST_INPUTS;
+            if (s->node_of[j][a] >= FUSED_MAX_INPUTS) s->node_of[j][a] += s->ninputs - FUSED_MAX_INPUTS;
             if (r->freezes[s->equation[j]] && array->is_field && array->level == 0 &&
                 array->index == task->system->equations[s->equation[j]].field)
                 s->present[j] = s->node_of[j][a];
@@ -240,7 +240,7 @@ bool fused_schedule_make(const stn_system_task *task, const fused_reads *r, cons
     memset(s, 0, sizeof *s);
     const int equations = task->system->nequations;
     s->npasses = equations * shape->depth;
-    if (s->npasses > FUSED_MOST_PASSES || !find_nodes(task, r, s)) return false;
+    if (s->npasses > FUSED_MAX_PASSES || !find_nodes(task, r, s)) return false;
     find_waits(r, s);
     find_lags(r, shape, s);
     find_needs(r, shape, s);

@@ -4,9 +4,9 @@
 #define STN_STRATEGIES_FUSED_SCHEDULE_H
 #include "strategies/common/system_code.h"
 
-#define FUSED_MOST_PASSES 32
-#define FUSED_MOST_INPUTS 64
-#define FUSED_MOST_NODES (FUSED_MOST_PASSES + FUSED_MOST_INPUTS)
+#define FUSED_MAX_PASSES 32
+#define FUSED_MAX_INPUTS 64
+#define FUSED_MAX_NODES (FUSED_MAX_PASSES + FUSED_MAX_INPUTS)
 
 /* The values of a candidate. The members from `chunk` on follow from its schedule; they are kept
  * here so that an estimate needs no schedule. */
@@ -29,7 +29,7 @@ typedef struct fused_shape {
 typedef struct fused_reads {
     stn_system_reads reads;
     /* -1: the assignment does not read the array. */
-    int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2];
+    int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MAX_READ_ARRAYS][3][2];
     /* By assignment, at a point: operations, values read, and instructions of the program. */
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], instructions[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
@@ -53,13 +53,14 @@ typedef struct fused_node {
 
 typedef struct fused_schedule {
     int ninputs, npasses, noutputs, slots;
-    stn_system_array inputs[FUSED_MOST_INPUTS]; /* node i */
+    stn_system_array inputs[FUSED_MAX_INPUTS]; /* node i */
     struct {
         int field, level;
-    } outputs[FUSED_MOST_PASSES];
-    fused_node nodes[FUSED_MOST_NODES];                     /* inputs, then passes */
-    int node_of[FUSED_MOST_PASSES][STN_SYSTEM_MOST_ARRAYS]; /* by array of fused_reads; -1: none */
-    int equation[FUSED_MOST_PASSES], out[FUSED_MOST_PASSES], present[FUSED_MOST_PASSES], waits[FUSED_MOST_PASSES];
+    } outputs[FUSED_MAX_PASSES];
+    fused_node nodes[FUSED_MAX_NODES]; /* inputs, then passes */
+    /* By array of fused_reads; -1: none. */
+    int node_of[FUSED_MAX_PASSES][STN_SYSTEM_MAX_READ_ARRAYS];
+    int equation[FUSED_MAX_PASSES], out[FUSED_MAX_PASSES], present[FUSED_MAX_PASSES], waits[FUSED_MAX_PASSES];
     int margin[2]; /* columns of a tile that are not stored, by side */
     /* A block's iterations are `begin` to `end` + chunk / rows - 1. */
     int begin, end;

@@ -17,11 +17,11 @@
 
 enum {
     ALIGNED = 256,
-    MOST_INSTRUCTIONS = 6000, /* of a kernel; ten take about 1 ms to compile */
-    MOST_CANDIDATES = 8,
+    MAX_INSTRUCTIONS = 6000, /* of a kernel; ten take about 1 ms to compile */
+    MAX_CANDIDATES = 8,
     /* Bytes. Accesses of 16 bytes were slower (H200): in f64 by 4%, in f32, with four columns a
      * thread, by 9%. */
-    MOST_ACCESS = 8
+    MAX_ACCESS = 8
 };
 
 /* The fraction of the copy bandwidth that kernels reach; instructions of a thread, counted in the
@@ -108,7 +108,7 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
                            fused_shape *shape) {
     fused_schedule s;
     if (!fused_schedule_make(task, reads, shape, &s)) return false;
-    if (fused_argument_bytes(task, reads, &s) > STN_SYSTEM_MOST_ARGUMENTS) return false;
+    if (fused_argument_bytes(task, reads, &s) > STN_SYSTEM_MAX_ARGUMENTS) return false;
     const int threads = shape->x / shape->vector;
     const size_t shared = (size_t)s.slots * (size_t)shape->x * stn_dtype_size(task->dtype);
     if (shared > machine->shared_per_block) return false;
@@ -138,7 +138,7 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     executed *= (double)shape->x / shape->columns; /* warps execute for all columns */
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
     shape->operations = (int)operations, shape->instructions = (int)fmin(1000 * executed, INT32_MAX);
-    return text <= MOST_INSTRUCTIONS;
+    return text <= MAX_INSTRUCTIONS;
 }
 
 /* Fills bytes, flops and seconds. After each instruction a warp waits for one cycle, or for two in
@@ -168,13 +168,13 @@ typedef struct search {
     const stn_machine *machine;
     fused_reads reads;
     stn_candidate *list;
-    double costs[MOST_CANDIDATES];
+    double costs[MAX_CANDIDATES];
     size_t count, most;
 } search;
 
 static void consider(search *s, fused_shape shape) {
     const int64_t access = shape.vector * (int64_t)stn_dtype_size(s->task->dtype);
-    if (shape.vector > 1 && (access > MOST_ACCESS || s->task->n[2] % shape.vector || s->task->alignment % access))
+    if (shape.vector > 1 && (access > MAX_ACCESS || s->task->n[2] % shape.vector || s->task->alignment % access))
         return;
     if ((uint64_t)shape.depth > s->task->steps || !ends_at_points(s->task, shape.depth) ||
         !complete_shape(s->task, s->machine, &s->reads, &shape))
@@ -194,7 +194,7 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
     if (!s) return 0;
-    s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, MOST_CANDIDATES);
+    s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, MAX_CANDIDATES);
     if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
         for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
             for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)

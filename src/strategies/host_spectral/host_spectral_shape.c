@@ -212,7 +212,7 @@ stn_status host_spectral_shape_make(const stn_task *task, const periodic_domain 
     for (int axis = 0; axis < 3; axis++) {
         stn_extension_sides(&run, axis, &s->axis[axis], reason, sizeof reason);
         s->axis[axis].length = chosen->axis[axis].length, s->axis[axis].before = chosen->axis[axis].before;
-        stn_task_live_points(task, axis, &s->updated[axis][0], &s->updated[axis][1]);
+        stn_task_updated_range(task, axis, &s->updated[axis][0], &s->updated[axis][1]);
     }
     s->packed_pairs = s->axis[2].length % 2 == 0;
     lay_out(task, s);

@@ -38,13 +38,13 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* A launch makes at most LOWRANK_MOST_FUSED steps, and at least reads and writes the grid. PART is
+/* A launch makes at most LOWRANK_MAX_FUSED steps, and at least reads and writes the grid. PART is
  * below all factors of the cost models. */
 #define PART 0.9
 static double least_seconds(const stn_task *task, const stn_machine *machine) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     const double launch = 2 * grid / machine->copy_bandwidth + machine->launch_seconds;
-    return PART * ceil((double)task->steps / LOWRANK_MOST_FUSED) * launch;
+    return PART * ceil((double)task->steps / LOWRANK_MAX_FUSED) * launch;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {

@@ -16,7 +16,7 @@ bool lowrank_lookup(const stn_task *task, stn_search_cache_kind kind, const doub
 void lowrank_store(const stn_task *task, stn_search_cache_kind kind, const double numbers[LOWRANK_KEY_NUMBERS],
                    const void *result, size_t size);
 
-#define LOWRANK_MOST_FUSED 96 /* steps of a launch; in 3D fewer */
+#define LOWRANK_MAX_FUSED 96 /* steps of a launch; in 3D fewer */
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 

@@ -13,7 +13,7 @@ enum { MODES_ALONG_X, MODES_ALONG_Y, MODES_POWER, MODES_BACK_Y, MODES_BACK_X, MO
 enum {
     MODES_NUMBERS = 2,       /* numbers of the state */
     MODES_COLUMN_BYTES = 64, /* bytes of neighbouring columns of a block */
-    MODES_LEAST_POINTS = 16, /* of a line: an FFT has two stages */
+    MODES_MIN_POINTS = 16,   /* of a line: an FFT has two stages */
     MODES_TERM_BYTES = 4096  /* bytes of shared memory of a block's terms at most */
 };
 

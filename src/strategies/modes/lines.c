@@ -54,7 +54,7 @@ static bool has_small_radix(int64_t points) { return points % 2 == 0 || points %
 bool modes_lines_fit(const modes_linear *l, const stn_machine *machine) {
     if (l->width != MODES_NUMBERS || l->affine || !l->real || l->task->rank != 3 || l->axis[0].length % 2) return false;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
-        if (points_of(l, pass) < MODES_LEAST_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
+        if (points_of(l, pass) < MODES_MIN_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
             (pass == MODES_POWER && !has_small_radix(points_of(l, pass))) || !lines_of(l, machine, pass))
             return false;
     return true;
@@ -109,7 +109,7 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
                            const stn_execution *run, stn_error *error) {
     struct {
         lines_arguments a;
-        modes_value values[MODES_MOST_VALUES];
+        modes_value values[MODES_MAX_VALUES];
     } all = {.a = {.spectrum = run->workspace,
                    .grids = l->task->batch,
                    .half = l->axis[0].length / 2,

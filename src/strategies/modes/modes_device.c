@@ -36,11 +36,11 @@
 
 /* Threads of a block of modes_grid; points of a thread on long rows. */
 enum { THREADS = 128, RUN = 4 };
-enum { MOST_WIDTH = 16, ALIGNED = 256 };
+enum { MAX_WIDTH = 16, ALIGNED = 256 };
 
 /* Mirrors the struct of modes_grid.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
-    void *array[MOST_WIDTH];
+    void *array[MAX_WIDTH];
     void *spectrum;
     int64_t n[3], length[3], row, grid, grids, rows, chunks;
 } grid_arguments;
@@ -272,7 +272,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_int(&params, "THREADS_X", threads_along(n));
     stn_params_int(&params, "THREADS_Y", THREADS / threads_along(n));
     stn_params_int(&params, "EXPECTED_HEADER",
-                   (int64_t)(sizeof(grid_arguments) - (size_t)(MOST_WIDTH - l->width) * sizeof(void *)));
+                   (int64_t)(sizeof(grid_arguments) - (size_t)(MAX_WIDTH - l->width) * sizeof(void *)));
     return stn_kernel_make(plan->kernels, "modes_grid", &params, 0, kernel, error);
 }
 
@@ -404,7 +404,7 @@ static stn_status store(const device_run *r, void *spectrum, const void *const *
 /* Records the present states, which are computed in the workspace. */
 static stn_status record(const device_run *r, void *spectrum, uint64_t steps, stn_error *error) {
     const stn_system_task *task = r->state->linear.task;
-    const void *out[MOST_WIDTH] = {NULL}, *fields[STN_SYSTEM_MAX_FIELDS] = {NULL};
+    const void *out[MAX_WIDTH] = {NULL}, *fields[STN_SYSTEM_MAX_FIELDS] = {NULL};
     for (int f = 0; f < task->system->nfields; f++)
         out[r->state->linear.first[f]] = fields[f] = at(r, r->state->fields + (size_t)f * rounded(level_bytes(task)));
     STN_TRY(store(r, spectrum, out, true, error));
@@ -415,7 +415,7 @@ static stn_status record(const device_run *r, void *spectrum, uint64_t steps, st
 static stn_status store_state(const device_run *r, void *spectrum, uint64_t number, bool back, stn_error *error) {
     const stn_system_task *task = r->state->linear.task;
     const size_t before = task->stack ? (size_t)number * level_bytes(task) : 0;
-    const void *out[MOST_WIDTH];
+    const void *out[MAX_WIDTH];
     for (int i = 0; i < r->state->linear.width; i++)
         out[i] = r->run->system->out[i] ? (char *)r->run->system->out[i] + before : NULL;
     return store(r, spectrum, out, back, error);

@@ -21,7 +21,7 @@ enum {
     PIECE = 128 /* the most frequencies of a row in one piece */
 };
 #define ALIGNED 256
-#define MOST_KEPT 5.0 /* bytes of powers that are kept, as a multiple of those of the spectra */
+#define MAX_KEPT 5.0 /* bytes of powers that are kept, as a multiple of those of the spectra */
 
 static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
 
@@ -115,7 +115,7 @@ double modes_spectra_bytes(const modes_linear *l) {
 bool modes_keeps_powers(const modes_linear *l, double bytes) {
     const stn_system_task *task = l->task;
     const uint64_t steps = modes_steps_per_state(task);
-    return steps > 0 && task->steps * task->states / steps > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
+    return steps > 0 && task->steps * task->states / steps > 1 && bytes <= MAX_KEPT * modes_spectra_bytes(l);
 }
 
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {

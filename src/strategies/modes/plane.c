@@ -7,7 +7,7 @@
 
 enum {
     MEMORY_LINE = 128, /* bytes */
-    MOST_SHARES = 8,   /* blocks of a cluster */
+    MAX_SHARES = 8,    /* blocks of a cluster */
     /* Most bytes of a block's lines if three, or two, blocks fit on a multiprocessor. */
     BLOCK_BYTES_OF_THREE = 72 << 10,
     BLOCK_BYTES_OF_TWO = 112 << 10
@@ -52,7 +52,7 @@ static int lines_of(const modes_linear *l, int pass) {
 static int shares_of(const modes_linear *l, int pass) {
     const int64_t bytes = (points_of(l, pass) * 17 / 16 + 1) * lines_of(l, pass) * modes_complex_bytes(l);
     int shares = 1;
-    while (pass == MODES_POWER && shares < MOST_SHARES && shares * (int64_t)BLOCK_BYTES_OF_THREE < bytes) shares *= 2;
+    while (pass == MODES_POWER && shares < MAX_SHARES && shares * (int64_t)BLOCK_BYTES_OF_THREE < bytes) shares *= 2;
     return shares;
 }
 
@@ -61,7 +61,7 @@ bool modes_plane_fits(const modes_linear *l, const stn_machine *machine) {
     for (int i = 0; i < PASSES; i++) {
         const int64_t points = points_of(l, passes[i]), shares = shares_of(l, passes[i]);
         const int64_t bytes = (points / shares * 17 / 16 + 1) * lines_of(l, passes[i]) * modes_complex_bytes(l);
-        if (points < MODES_LEAST_POINTS || !stn_shared_fft_is_smooth(points) ||
+        if (points < MODES_MIN_POINTS || !stn_shared_fft_is_smooth(points) ||
             bytes > stn_min(BLOCK_BYTES_OF_TWO, (int64_t)machine->shared_per_block - MODES_TERM_BYTES))
             return false;
         /* The last stage of MODES_POWER has radix 2, 3 or 4. In a cluster each block has an even
@@ -128,7 +128,7 @@ stn_status modes_plane_run(const modes_lines *plane, const modes_linear *l, cons
                            const stn_execution *run, stn_error *error) {
     struct {
         plane_arguments a;
-        modes_value values[MODES_MOST_VALUES];
+        modes_value values[MODES_MAX_VALUES];
     } all = {.a = {.spectrum = run->workspace,
                    .grids = l->task->batch,
                    .across = l->axis[1].length,

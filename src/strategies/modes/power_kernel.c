@@ -19,11 +19,11 @@ enum {
     THREADS = 128,
     ROWS_A_THREAD = 8, /* rows for which a thread uses the same cosines and sines */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
-    MOST_SLOTS = SHARED / 16,
-    MOST_NUMBERS = 400, /* the most that numbers_of may return */
-    MOST_NODES = 1024,
-    MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
-    MOST_COMPLEX = 6,
+    MAX_SLOTS = SHARED / 16,
+    MAX_NUMBERS = 400, /* the most that numbers_of may return */
+    MAX_NODES = 1024,
+    MAX_REAL = 8, /* rows of a matrix that a thread has in local memory */
+    MAX_COMPLEX = 6,
     /* The number of the last squarings, which are in float64. Each squaring at most quadruples an
      * earlier rounding error. So the error is at most 16 roundings of float64 for f64 data, and at
      * most 4^12 roundings, 2e-9, for other types. */
@@ -171,14 +171,14 @@ static int list_values(const modes_linear *l, modes_power *to) {
 }
 
 bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
-    const int most = l->real ? MOST_REAL : MOST_COMPLEX, slots = list_slots(l, 2, NULL);
+    const int most = l->real ? MAX_REAL : MAX_COMPLEX, slots = list_slots(l, 2, NULL);
     const int numbers = numbers_of(l);
     if (size_of(l) > most)
         snprintf(reason, size, "a step's %s matrix has %d rows, and a GPU's thread holds at most %d",
                  l->real ? "real" : "complex", size_of(l), most);
-    else if (slots > MOST_SLOTS)
+    else if (slots > MAX_SLOTS)
         snprintf(reason, size, "its stencils have more taps along x than a GPU's thread holds");
-    else if (numbers > MOST_NUMBERS || list_values(l, NULL) > MODES_MOST_VALUES || l->task->system->nnodes > MOST_NODES)
+    else if (numbers > MAX_NUMBERS || list_values(l, NULL) > MODES_MAX_VALUES || l->task->system->nnodes > MAX_NODES)
         snprintf(reason, size, "its matrix has more terms than a kernel is made for");
     else if (shape_of(l, machine).blocks > INT32_MAX)
         snprintf(reason, size, "a launch has fewer blocks than these grids need");
@@ -416,7 +416,7 @@ void modes_power_clear(const stn_plan *plan, modes_power *power) {
 /* ---- the launch ----------------------------------------------------------------------------- */
 
 void modes_power_values(const modes_power *power, const modes_linear *l, const double *numbers, modes_value *to) {
-    double constants[MOST_NODES];
+    double constants[MAX_NODES];
     modes_constants(l, numbers, constants);
     for (int i = 0; i < power->nvalues; i++) {
         const double value = constants[power->value[i]];
@@ -439,7 +439,7 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
     const int64_t pitch = l->axis[2].length / 2 + 1;
     struct {
         power_arguments a;
-        modes_value values[MODES_MOST_VALUES];
+        modes_value values[MODES_MAX_VALUES];
     } all = {.a = {.spectrum = pass->spectrum,
                    .to = pass->to,
                    .tables = modes_power_tables(power, l),

@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 #include "strategies/modes/linear.h"
 
-#define MODES_MOST_VALUES 128 /* constant factors and divisors, and constants that steps add */
+#define MODES_MAX_VALUES 128 /* constant factors and divisors, and constants that steps add */
 
 /* The sum of two doubles: `wide` of the kernels. */
 typedef struct modes_value {
@@ -38,8 +38,8 @@ typedef struct modes_power {
     void *tables;
     size_t coarse[3], fine[3]; /* byte offsets */
     int low[3];
-    int nvalues, value[MODES_MOST_VALUES]; /* the node of each value */
-    bool divides[MODES_MOST_VALUES];       /* the value is the node's reciprocal */
+    int nvalues, value[MODES_MAX_VALUES]; /* the node of each value */
+    bool divides[MODES_MAX_VALUES];       /* the value is the node's reciprocal */
 } modes_power;
 
 /* A pass over the spectra. */

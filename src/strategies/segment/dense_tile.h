@@ -41,7 +41,7 @@ bool segment_dense_tile_fit(const stn_task *task, const segment_sides *sides, co
 double segment_dense_tile_spread(const stn_task *task);
 /* Least reach to both sides together, in standard deviations: it is about 16 in f64 and 11 in
  * f32. */
-#define SEGMENT_LEAST_REACH 10.0
+#define SEGMENT_MIN_REACH 10.0
 void segment_dense_tile_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]);
 /* The cheapest candidates, at most `most`; 0: none, and *why is the reason. If `most` exceeds
  * STN_CANDIDATES, variants to be timed follow. */

@@ -14,13 +14,13 @@
 /* Outputs along x of longer tiles begin and end at multiples of this many points. */
 #define UNIT 4
 #define LONG 16         /* Points. */
-#define LEAST_USEFUL 64 /* At least 1 / LEAST_USEFUL of a tile's points are outputs. */
-#define MOST_MARGIN 64  /* Most steps by which the margins at faces are stepped in one launch. */
-#define MOST_FITS 4     /* How many numbers of launches that fit are tried. */
+#define MIN_USEFUL 64   /* At least 1 / MIN_USEFUL of a tile's points are outputs. */
+#define MAX_MARGIN 64   /* Most steps by which the margins at faces are stepped in one launch. */
+#define MAX_FITS 4      /* How many numbers of launches that fit are tried. */
 /* Most steps of a launch. More steps reach past a tile, except for weights with little spread. */
-#define MOST_FUSED 64
+#define MAX_FUSED 64
 #define LONGEST 64 /* Most points of a tile along an axis. */
-#define MOST_TILES ((int64_t)1 << 30)
+#define MAX_TILES ((int64_t)1 << 30)
 
 /* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16,
  * splitting and packing the operands takes longer than the product, so halves in one part take as
@@ -185,7 +185,7 @@ bool segment_dense_tile_fit(const stn_task *task, const segment_sides *sides, co
         part *= (double)tile->useful[k] / (double)length;
     }
     tile->shift = tile->useful[2] == task->n[2] ? 0 : best_shift(task, tile, points[2]);
-    return part * LEAST_USEFUL >= 1;
+    return part * MIN_USEFUL >= 1;
 }
 
 /* Whether dense DFTs have tensor cores of the tile's type, two tiles (and in 2D two prefetched
@@ -194,7 +194,7 @@ static bool can_run(const stn_task *task, const stn_machine *machine, const segm
     int64_t counts[3];
     return machine->flops[segment_dense_unit(task->dtype, tile->fragment)] > 0 &&
            segment_dense_tile_block_of(task, tile).shared <= machine->shared_per_block &&
-           segment_dense_tile_count(task, tile, counts) < MOST_TILES;
+           segment_dense_tile_count(task, tile, counts) < MAX_TILES;
 }
 
 /* ---- cost ------------------------------------------------------------------------------------ */
@@ -321,14 +321,14 @@ static size_t add_variants(const search *s, size_t most) {
 size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machine, segment_dense_tile *best,
                                  size_t most, const char **why) {
     const double spread = segment_dense_tile_spread(task);
-    const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
+    const int64_t least = stn_div_up((int64_t)task->steps, MAX_FUSED);
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
+    if (SEGMENT_MIN_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task)};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const double largest = stn_reach_max_symbol(task->searches, task->ntaps, task->taps);
     int last = 0;
-    for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
+    for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MAX_FITS);
          launches += launches / 3 + 1) {
         segment_dense_tile tile = {.mark = SEGMENT_DENSE_TILE_MARK,
                                    .fused = (int)stn_div_up((int64_t)task->steps, launches),
@@ -342,8 +342,8 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
         last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
         if (segment_exceeds_time_limit(task, machine, tile.launches)) break;
         if (segment_overflows(task, largest, (uint64_t)tile.fused)) continue;
-        if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
-        if (SEGMENT_LEAST_REACH * spread * sqrt(tile.fused) > LONGEST) continue;
+        if (tile.margins && (tile.fused > MAX_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
+        if (SEGMENT_MIN_REACH * spread * sqrt(tile.fused) > LONGEST) continue;
         segment_dense_tile_reach(task, (uint64_t)tile.fused, reach);
         fits += add_tiles(&s, &tile, reach);
     }

@@ -18,7 +18,8 @@ typedef struct segment_fft_tile {
     size_t shared;
 } segment_fft_tile;
 
-/* The cheapest shapes of tiles, at most `most`, and their costs. */
+/* The cheapest shapes of tiles, at most `most`, and the seconds of a run by each, in arrays of the
+ * caller. */
 typedef struct segment_fft_tiles_found {
     segment_shape *best;
     double *costs;
@@ -30,6 +31,7 @@ typedef struct segment_fft_tiles_found {
  * is left as it was. */
 bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, segment_fft_tiles_found lists[2],
                              const char **why);
+/* Estimates a run by tiles of this shape. */
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
 /* The error that the estimate predicts. */
@@ -50,7 +52,7 @@ int segment_fft_tile_shares(const segment_shape *shape);
 size_t segment_fft_tile_shared(stn_dtype dtype, const segment_shape *shape);
 /* A tile holds a whole plane and nothing else. */
 bool segment_fft_tile_holds_plane(const stn_task *task, const segment_shape *shape);
-/* Most registers per thread. */
+/* Most registers per thread, and resident blocks per multiprocessor. */
 int segment_fft_tile_registers(stn_dtype dtype, const segment_shape *shape);
 int segment_fft_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* Fits the shape to new weights; false: they reach too far, or do not suit the sides. */
@@ -61,15 +63,20 @@ void segment_fft_tile_radices(const segment_shape *shape, int radices[2]);
  * margins are stepped. */
 segment_axis segment_fft_tile_axis(const stn_task *task, int which);
 
-/* Errors: those of stn_kernel_make. */
+/* Makes the kernel, which plan->kernels owns. real: the symbol is real. Errors: those of
+ * stn_kernel_make. */
 stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_fft_tile *tile,
                                 stn_error *error);
-/* asymmetric: the kernel was made for asymmetric weights; it serves symmetric ones too. */
+/* Places the tables of launches of `fused` steps from byte `at` on, a multiple of 256. asymmetric:
+ * the kernel was made for asymmetric weights; it serves symmetric ones too. */
 void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool asymmetric,
                               size_t at, segment_fft_tile_layout *layout);
-/* Writes the tables to host memory. Errors: out of memory. */
+/* Writes the tables to host memory; the layout's offsets count from `tables`. Errors: out of
+ * memory. */
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
                                  const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error);
+/* Enqueues a launch on l->stream. tables: the same tables in device memory. Errors: those of
+ * stn_module_launch. */
 stn_status segment_fft_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_fft_tile *tile,
                                    const segment_fft_tile_layout *layout, const void *tables, const stn_fused_launch *l,
                                    stn_error *error);

@@ -157,13 +157,13 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return seconds_with(task, machine, shape, &c);
 }
 
-#define MOST_WARPS 16 /* of a block */
+#define MAX_WARPS 16 /* of a block */
 
 /* A lower bound of seconds_with for any number of threads: the units and memory are never idle, and
  * a block with the most threads is never interrupted by others. */
 static double least_seconds(const stn_task *task, const stn_machine *machine, const tile_costs *c) {
     double alone = c->alone;
-    for (int i = 0; i < PHASES; i++) alone += fmax(1, (double)c->count[i] / (WARP * MOST_WARPS)) * c->chain[i];
+    for (int i = 0; i < PHASES; i++) alone += fmax(1, (double)c->count[i] / (WARP * MAX_WARPS)) * c->chain[i];
     return 0.999 * fmax(fmax(c->each * c->units, alone) / machine->clock, c->move / machine->copy_bandwidth) +
            rates[task->dtype].start + machine->launch_seconds;
 }
@@ -196,12 +196,13 @@ static double seconds_of_run(const stn_task *task, const stn_machine *machine, c
 
 double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
                                        segment_shape *shape) {
-    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, MOST_WARPS};
+    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, MAX_WARPS};
     const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
     const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
     double least = INFINITY;
     uint8_t best = warps[0];
-    tile_costs c = {.move = moved_bytes(task)}; /* First the bound from these alone. */
+    /* At first the bound takes only these bytes into account. */
+    tile_costs c = {.move = moved_bytes(task)};
     for (int all = 0; all < 2; all++) {
         if (all) costs_of(task, machine, shape, &c);
         if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return INFINITY;

@@ -10,22 +10,22 @@
 #include "strategies/segment/fft_tile.h"
 
 #define SECTOR_BYTES 32
-#define LEAST_USEFUL 4 /* At least 1 / LEAST_USEFUL of a tile's points are outputs. */
+#define MIN_USEFUL 4 /* At least 1 / MIN_USEFUL of a tile's points are outputs. */
 #define FEW_LAUNCHES 8
-#define FEWEST_FUSED 4 /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
-#define MOST_LOOKS 6   /* Larger numbers of launches that are tried. */
-#define MOST_FITS 2
+#define MIN_FUSED 4    /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
+#define MAX_ATTEMPTS 6 /* Larger launch_numbers of launches that are tried. */
+#define MAX_FITS 2
 /* With more taps the search for the reach is slow: only a few launches are tried. */
 #define MANY_TAPS 64
-/* Largest reach. It leaves the longest tile of one block 1 / LEAST_USEFUL of its points. */
-#define MOST_REACH 144
-#define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
+/* Largest reach. It leaves the longest tile of one block 1 / MIN_USEFUL of its points. */
+#define MAX_REACH 144
+#define MAX_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 
 /* Tile sides in units of 16 points. Rows have 8 times as many complex points; columns have two
  * radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
 enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
-/* Tiles held by clusters: sides along y and x, and numbers of blocks. */
+/* Tiles held by clusters: sides along y and x, and launch_numbers of blocks. */
 #define LONGEST 16
 static const uint8_t cluster_sides[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
                      shares[] = {2, 4, 8};
@@ -47,7 +47,7 @@ static bool place_outputs(const stn_task *task, const segment_axis *a, const stn
     pass->lead = (int)stn_round_up(own.side[0], a->axis == 2 ? 2 : 1);
     const int64_t space = length - pass->lead - own.side[1];
     pass->useful = (int)(a->n <= space ? a->n : space / unit * unit);
-    return space > 0 && pass->useful > 0 && pass->useful >= stn_min(a->n, length / LEAST_USEFUL);
+    return space > 0 && pass->useful > 0 && pass->useful >= stn_min(a->n, length / MIN_USEFUL);
 }
 
 static stn_reach reach_of(const stn_task *task, int which, uint64_t fused) {
@@ -171,23 +171,23 @@ static bool add_launches(search *s, int64_t launches) {
     const bool margins = !s->axes[0].exact || !s->axes[1].exact;
     launches_of l = {.shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1}};
     int64_t low[3], high[3];
-    if (margins && (fused > MOST_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
+    if (margins && (fused > MAX_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
     if (!find_reaches(s, (uint64_t)fused, l.reach) || grows_too_far(s, fused)) return false;
     l.faces = segment_fft_tile_faces(task, s->machine, &l.shape);
     return add_tiles(s, &l);
 }
 
-/* Numbers of launches that are tried. FIRST_OF_FEW: the index of the first one if few are tried. */
-static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
+/* Numbers of launches that are tried, from index FIRST_OF_FEW on if only few are tried. */
+static const int launch_numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
 enum { FIRST_OF_FEW = 4 };
 
 /* Tries more launches, for runs that need them. */
 static bool add_many(search *s, int enough) {
-    const double most = MOST_REACH / (SEGMENT_LEAST_REACH * segment_dense_tile_spread(s->task)),
+    const double most = MAX_REACH / (SEGMENT_MIN_REACH * segment_dense_tile_spread(s->task)),
                  steps = (double)s->task->steps;
     int fits = 0;
-    double launches = fmax(numbers[0], ceil(steps / (most * most)));
-    for (int i = 0; i < MOST_LOOKS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
+    double launches = fmax(launch_numbers[0], ceil(steps / (most * most)));
+    for (int i = 0; i < MAX_ATTEMPTS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
         if (segment_exceeds_time_limit(s->task, s->machine, launches)) break;
         fits += add_launches(s, (int64_t)launches);
         launches += floor(launches / 3) + 1;
@@ -204,18 +204,18 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                 {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
                 .lists = lists,
                 .enough = INFINITY};
-    s.same_reach = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
-    const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
+    const bool single = lists[0].most == 1, few = single || task->ntaps > MANY_TAPS;
+    s.same_reach = stn_reach_similar(task, 1, 2), s.single = single;
     /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more
      * steps do not either. */
     bool any = false;
-    for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const int64_t launches = numbers[i];
-        if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
+    for (size_t i = few ? FIRST_OF_FEW : 0; i < sizeof launch_numbers / sizeof *launch_numbers; i++) {
+        const int64_t launches = launch_numbers[i];
+        if (launches * (launches > FEW_LAUNCHES ? MIN_FUSED : 1) > (int64_t)task->steps) continue;
         if (segment_exceeds_time_limit(task, machine, (double)launches)) continue;
         if (!add_launches(&s, launches)) break;
         any = true;
         if (single) break;
     }
-    return any || (task->ntaps <= MANY_TAPS && add_many(&s, single ? 1 : MOST_FITS));
+    return any || (task->ntaps <= MANY_TAPS && add_many(&s, single ? 1 : MAX_FITS));
 }

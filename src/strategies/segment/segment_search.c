@@ -7,10 +7,10 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"
 
-#define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
+#define MAX_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 /* Numbers of launches that fit and are tried; larger ones are almost never faster. */
-#define MOST_FITS 4
-#define MOST_WORK_ITEMS ((int64_t)1 << 30)
+#define MAX_FITS 4
+#define MAX_WORK_ITEMS ((int64_t)1 << 30)
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
 _Static_assert(sizeof firsts / sizeof *firsts == 7 + SEGMENT_PRIME_FACTORS, "FFT lengths and prime-factor lengths");
@@ -34,7 +34,7 @@ typedef struct search {
 static bool can_run(const search *s, const segment_shape *shape, const segment_pass *pass) {
     if (pass->first < 0 && !(s->products && s->machine->flops[segment_unit(s->task, shape, pass)] > 0)) return false;
     return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
-           segment_threads(shape, pass) <= 1024 && segment_work_items(s->task, shape, pass) < MOST_WORK_ITEMS;
+           segment_threads(shape, pass) <= 1024 && segment_work_items(s->task, shape, pass) < MAX_WORK_ITEMS;
 }
 
 /* The cheapest pass along axis number i, or the one with this `first` if it is not 0. */
@@ -196,7 +196,7 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 static size_t add_dense(search *s, segment_shape *best, size_t found, size_t most) {
     if (s->count > 1 || s->task->steps > INT32_MAX || segment_overflows(s->task, s->largest, s->task->steps))
         return found;
-    if (s->margins && s->task->steps > MOST_MARGIN) return found;
+    if (s->margins && s->task->steps > MAX_MARGIN) return found;
     find_reaches(s, s->task->steps);
     for (int i = 1; i <= SEGMENT_PRIME_FACTORS && found < most; i++) {
         segment_shape shape;
@@ -211,11 +211,11 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
     const stn_task *task = s->task;
     if (!open_search(s, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    const int enough = one ? 1 : MOST_FITS;
+    const int enough = one ? 1 : MAX_FITS;
     for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < enough;
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
-        if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
+        if ((s->margins && fused > MAX_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
         if (segment_exceeds_time_limit(task, s->machine, (double)(launches * s->count))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);
@@ -224,7 +224,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
 }
 
 /* Most tiles that are timed if only tiles serve, and if other shapes do too. */
-#define MOST_TILES 32
+#define MAX_TILES 32
 #define TILES_WITH_LINES 6
 #define CLUSTER_TILES 12 /* Tiles of clusters, where candidates are timed. */
 
@@ -233,8 +233,8 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
                         const char **why) {
     const bool timed = s->products;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    double tile_costs[2][MOST_TILES];
-    segment_shape tiles[2][MOST_TILES];
+    double tile_costs[2][MAX_TILES];
+    segment_shape tiles[2][MAX_TILES];
     segment_fft_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, space},
                                         {tiles[1], tile_costs[1], 0, timed ? CLUSTER_TILES : space}};
     (void)segment_fft_tile_search(s->task, s->machine, lists, why);
@@ -258,7 +258,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const char *other = NULL;
     const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
     if (found && most == 1) return found; /* The caller asks only whether there is any shape. */
-    const size_t space = lines ? (size_t)stn_min((int64_t)plain, TILES_WITH_LINES) : timed ? MOST_TILES : plain;
+    const size_t space = lines ? (size_t)stn_min((int64_t)plain, TILES_WITH_LINES) : timed ? MAX_TILES : plain;
     if (timed && lines) found = add_dense(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
     found = add_tiles(&s, best, costs, found, most, space, lines ? &other : why);

@@ -9,7 +9,7 @@
 #define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* Pairs of the shortest segments in a block; half a warp has one. */
-#define LEAST_USEFUL 8 /* At least 1 / LEAST_USEFUL of a segment's points are outputs. */
+#define MIN_USEFUL 8   /* At least 1 / MIN_USEFUL of a segment's points are outputs. */
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
@@ -102,11 +102,11 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 }
 
 /* The table of weights folded to a longer period takes more than 0.1 s of a plan's preparation. */
-#define LONGEST_FOLDED_PERIOD 2048
+#define MAX_FOLDED_PERIOD 2048
 
 stn_reach segment_folded_reach(const segment_axis *axis, const stn_reach *reach, uint8_t *folded) {
     const int64_t period = segment_period(axis), half = period / 2;
-    *folded = half > 0 && period <= LONGEST_FOLDED_PERIOD && reach->side[0] + reach->side[1] > 2 * half;
+    *folded = half > 0 && period <= MAX_FOLDED_PERIOD && reach->side[0] + reach->side[1] > 2 * half;
     return *folded ? (stn_reach){{half, half}, {0, 0}} : *reach;
 }
 
@@ -137,7 +137,7 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
         place_outputs(&own, length, SECTOR_BYTES / size, &finer);
         if (finer.useful > MORE * pass->useful) *pass = finer;
     }
-    return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
+    return pass->useful > 0 && pass->useful >= length / MIN_USEFUL;
 }
 
 bool segment_exceeds_time_limit(const stn_task *task, const stn_machine *machine, double launches) {

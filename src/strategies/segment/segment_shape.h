@@ -21,8 +21,9 @@ typedef struct segment_pass {
     int8_t first; /* 1: only along x. */
     /* The segment is a whole line mirrored at both ends; half its period is transformed. */
     uint8_t cosines;
-    /* The weights of all steps reach past half a period of the extension to both sides, and are
-     * folded to offsets -period / 2 .. period / 2, which give the same results. */
+    /* The weights of all steps reach further, both sides together, than one period of the
+     * extension, and are folded to offsets -period / 2 .. period / 2, which give the same
+     * results. */
     uint8_t folded;
     int lead, useful, reach; /* reach: of the longest launch's steps, both sides together. */
 } segment_pass;

@@ -50,7 +50,8 @@ static cplx *unfolded_powers(const segment_axis *a, const cplx *root, int64_t le
     return powers;
 }
 
-/* The same. If weights are folded, those of a period are found from K^steps at its frequencies. */
+/* K^steps at the frequencies 0 .. length - 1; NULL: out of memory. Folded weights are those of one
+ * period, so that K^steps is interpolated from its values at the frequencies of the period. */
 static cplx *powers_at_all(const segment_axis *a, const cplx *root, int64_t length, uint64_t steps) {
     if (!a->folded) return unfolded_powers(a, root, length, steps);
     const int period = (int)segment_period(a);

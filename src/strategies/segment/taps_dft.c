@@ -35,9 +35,8 @@ static cplx *transform_axis(const stn_task *task, int axis, int n, size_t slower
     const bool half = axis == 2;
     const size_t width = (size_t)(task->reach[axis][0] + task->reach[axis][1] + 1),
                  length = (size_t)(half ? n / 2 + 1 : n);
-    cplx sums[2 * (STN_MAX_RADIUS + 1)], *const root = roots_of(n),
-                                                *to =
-                                                    from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
+    cplx sums[2 * (STN_MAX_RADIUS + 1)];
+    cplx *const root = roots_of(n), *to = from && root ? calloc(slower * length * faster, sizeof *to) : NULL;
     for (size_t i = 0; to && i < slower; i++)
         for (size_t j = 0; j < faster; j++)
             transform_line(root, n, half, task->reach[axis], faster, from + i * width * faster + j, sums,

@@ -13,7 +13,7 @@
 typedef struct add_arguments {
     stn_strided_grid x, c, out;
     int64_t n[3];
-    stn_live_box live;
+    stn_updated_box updated;
     int64_t chunks;
 } add_arguments;
 
@@ -72,7 +72,7 @@ stn_strided_grid sourced_own_grid(const sourced_job *job, int number) {
 stn_status sourced_add(const sourced_job *job, sourced_operation operation, stn_strided_grid x, stn_strided_grid c,
                        stn_strided_grid out, stn_error *error) {
     const stn_task *task = &job->plan->task;
-    add_arguments a = {.x = x, .c = c, .out = out, .live = stn_live_box_of(task), .chunks = stn_row_chunks(task)};
+    add_arguments a = {.x = x, .c = c, .out = out, .updated = stn_updated_box_of(task), .chunks = stn_row_chunks(task)};
     memcpy(a.n, task->n, sizeof a.n);
     return stn_kernel_launch(job->state->add[operation], stn_row_blocks(task), STN_ROW_THREADS, 0, &a,
                              job->execution->stream, error);

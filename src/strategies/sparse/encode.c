@@ -17,7 +17,7 @@ int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 /* The two words of a group are half a window apart. A row of taps is no longer than half the
  * window, so it has nonzeros in at most two of the group's four elements (f32: in one of two). */
 bool sparse_legal(const sparse_window *w) {
-    return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
+    return w->halves > 0 && w->halves <= SPARSE_MAX_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
 }
 

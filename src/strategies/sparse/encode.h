@@ -21,8 +21,8 @@
 #include "stentor.h"
 
 #define SPARSE_OUTPUTS 16 /* outputs of a product: rows of K */
-#define SPARSE_MOST_HALVES 48
-#define SPARSE_MOST_PRODUCTS (SPARSE_MOST_HALVES / 2)
+#define SPARSE_MAX_HALVES 48
+#define SPARSE_MAX_PRODUCTS (SPARSE_MAX_HALVES / 2)
 /* Words of a product's left factor: 4 for each of 32 lanes. In half a product, the last two words
  * of each lane are not used. */
 #define SPARSE_FRAGMENT 128

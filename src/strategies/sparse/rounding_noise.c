@@ -22,7 +22,7 @@
 
 /* Number of angles of an axis by rank; they are denser near 0, where the result of long runs is
  * concentrated. */
-static const int angles_of_rank[] = {0, SPARSE_MOST_FREQUENCIES, 24, 10};
+static const int angles_of_rank[] = {0, SPARSE_MAX_FREQUENCIES, 24, 10};
 
 /* Angles pi u^2 for u evenly in 0 .. 1, and the share of each; both signs except on the last axis.
  */

@@ -73,7 +73,7 @@ static const struct {
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
-#define LEAST_WIDTH 128 /* columns of the narrowest tile in 2D and 3D */
+#define MIN_WIDTH 128   /* columns of the narrowest tile in 2D and 3D */
 
 /* Work of a warp for a tile of 16 x 64 points: products of 16 words, words read from shared memory,
  * and cycles of shared memory at 128 bytes each. */
@@ -165,7 +165,7 @@ static double element_seconds(const stn_task *task, const stn_machine *machine, 
                               const sparse_tiles *tiles) {
     const double rows = (double)task->n[1] * (double)task->n[0] * (double)task->batch;
     const double row = (double)tiles->x * (sparse_reach(task, shape, 2, 0) + sparse_reach(task, shape, 2, 1)) +
-                       (double)stn_round_up(task->n[2], LEAST_WIDTH);
+                       (double)stn_round_up(task->n[2], MIN_WIDTH);
     const double elements = rows * row / (machine->multiprocessors * machine->clock);
     if (task->rank == 1) return shape->vector == 1 ? rates.element_cycles * elements : 0;
     if (shape->vector == 1 && shape->terms) return 0;

@@ -24,7 +24,7 @@ static void take_row(const stn_task *task, const sparse_shape *shape, const stn_
 }
 
 static void encode_row(const sparse_window *w, const sparse_shape *shape, int part, const float *row, uint32_t *table) {
-    uint32_t fragments[SPARSE_MOST_PRODUCTS * SPARSE_FRAGMENT];
+    uint32_t fragments[SPARSE_MAX_PRODUCTS * SPARSE_FRAGMENT];
     sparse_encode(w, row, fragments);
     for (int k = 0; k < sparse_products(w); k++)
         memcpy(table + (k * shape->parts + part) * SPARSE_FRAGMENT, fragments + k * SPARSE_FRAGMENT,
@@ -35,7 +35,7 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
                             sparse_operator *op, uint32_t *table, stn_error *error) {
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
-    float row[16 * SPARSE_MOST_HALVES];
+    float row[16 * SPARSE_MAX_HALVES];
     if (!sparse_rows_of(task, shape->fused, &rows))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%d fused steps reach further than the kernel of strategy sparse",
                         shape->fused);
@@ -77,7 +77,7 @@ static stn_status fill_factor(const stn_task *task, const sparse_shape *shape, c
     const stn_power *factor = &terms->factor[q][axis];
     const int size = factor->size[2], shift = sparse_reach(task, shape, axis + 1, 0) - factor->low[2];
     size_t bytes = (size_t)(size * shape->parts) * sizeof(float);
-    float row[16 * SPARSE_MOST_HALVES], *rounded = malloc(bytes);
+    float row[16 * SPARSE_MAX_HALVES], *rounded = malloc(bytes);
     if (!rounded) return stn_fail_memory(error, "rounded weights", bytes);
     sparse_terms_round(task, terms, q, axis, shape->parts, rounded);
     for (int p = 0; p < shape->parts; p++) {

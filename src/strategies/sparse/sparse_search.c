@@ -177,16 +177,16 @@ static bool add_all_errors(search *s) {
 /* The errors of sums of terms of the task's taps, by the number of terms. add_sum_errors returns
  * false if they cannot be computed. */
 typedef struct sum_errors {
-    double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
+    double rounding[SPARSE_MAX_TERMS + 1], noise[SPARSE_MAX_TERMS + 1];
 } sum_errors;
 static bool add_sum_errors(search *s, int fused, int launches, sum_errors *errors) {
-    sparse_shape shapes[SPARSE_MOST_TERMS + 1];
+    sparse_shape shapes[SPARSE_MAX_TERMS + 1];
     sparse_terms terms;
-    double rounding[SPARSE_MOST_TERMS + 1];
+    double rounding[SPARSE_MAX_TERMS + 1];
     int end = FEWEST;
     if (!fuse_taps(s, fused)) return false;
-    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, false, &shapes[end])) end++;
-    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
+    while (end <= SPARSE_MAX_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, false, &shapes[end])) end++;
+    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MAX_TERMS, 1, &terms, NULL) != STN_OK) return false;
     terms.count = end - 1;
     bool good = sparse_sums_rounding(s->task, &s->taps, &terms, FEWEST, launches, rounding);
     for (terms.count = FEWEST; terms.count < end && good; terms.count++) {
@@ -195,7 +195,7 @@ static bool add_sum_errors(search *s, int fused, int launches, sum_errors *error
         errors->rounding[count] = fmax(errors->rounding[count], rounding[count]);
         errors->noise[count] = fmax(errors->noise[count], noise_of(s, &shapes[count], &terms));
     }
-    terms.count = SPARSE_MOST_TERMS;
+    terms.count = SPARSE_MAX_TERMS;
     sparse_terms_clear(&terms);
     return good;
 }
@@ -203,7 +203,7 @@ static bool add_sum_errors(search *s, int fused, int launches, sum_errors *error
 /* The cost of the cheapest number of terms, with any error; infinite if no kernel takes them. */
 static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
     double least = INFINITY;
-    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+    for (int count = FEWEST; count <= SPARSE_MAX_TERMS; count++) {
         sparse_shape each;
         if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &each)) break;
         const double cost = cost_of(s, &each);
@@ -216,7 +216,7 @@ static double least_of_sums(search *s, int fused, sparse_shape *cheapest) {
  * bound. */
 static bool noise_is_low(search *s, int fused) {
     sparse_shape each;
-    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+    for (int count = FEWEST; count <= SPARSE_MAX_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &each)) break;
         each.noise = (float)noise_of(s, &each, NULL);
         if (sparse_is_accurate(s->task, &each, ERROR_MARGIN)) return true;
@@ -236,7 +236,7 @@ static bool insert_sum(search *s, sparse_shape shape, double least) {
     bool two_lengths = stn_fused_lengths(s->task, launches) == 2;
     if (two_lengths && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_sum_errors(s, fused, launches, &errors)) return false;
-    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+    for (int count = FEWEST; count <= SPARSE_MAX_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, false, &shape)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
@@ -252,13 +252,13 @@ static bool insert_sum(search *s, sparse_shape shape, double least) {
  * windows, with the fewest terms that are accurate enough. Where only the cheapest candidate is of
  * interest, the cheapest sums are tried first. */
 static void search_sums(search *s, int most_fused) {
-    sparse_shape shape, more, cheapest, sums[SPARSE_MOST_FUSED];
-    double least[SPARSE_MOST_FUSED];
+    sparse_shape shape, more, cheapest, sums[SPARSE_MAX_FUSED];
+    double least[SPARSE_MAX_FUSED];
     int count = 0;
     bool cheaper, unused;
     if (s->task->rank != 2) return;
     if (!s->costs_alone &&
-        (!fuse_taps(s, 1) || sparse_terms_residual(&s->taps, SPARSE_MOST_TERMS) > MAX_ONE_STEP_RESIDUAL))
+        (!fuse_taps(s, 1) || sparse_terms_residual(&s->taps, SPARSE_MAX_TERMS) > MAX_ONE_STEP_RESIDUAL))
         return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, FEWEST, &shape, &cheaper)) break;

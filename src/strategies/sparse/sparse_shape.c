@@ -9,11 +9,11 @@
 #include "strategies/common/alignment_pad.h"
 #include "strategies/common/grid_layout.h"
 
-#define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
-#define MOST_FUSED_LINE 127
-#define MOST_HALVES 32      /* longest window, in units of 8 words */
-#define MOST_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
-#define MOST_ROWS 64        /* reach along y, both sides together */
+#define MAX_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
+#define MAX_FUSED_LINE 127
+#define MAX_HALVES 32      /* longest window, in units of 8 words */
+#define MAX_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
+#define MAX_ROWS 64        /* reach along y, both sides together */
 /* Most registers of a chain's thread for left factors, words between products, and sums. */
 #define MAX_CHAIN_REGISTERS 200
 /* The same if a multiprocessor holds two blocks; a thread has some 45 further registers. */
@@ -31,11 +31,11 @@
 /* The lowest and the highest row of taps in each plane. sparse_rows_of computes the hull of f steps
  * from that of f - 1 steps and that of one step. */
 typedef struct hull {
-    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: no rows */
+    int low[SPARSE_MAX_PLANES], high[SPARSE_MAX_PLANES]; /* low > high: no rows */
 } hull;
 
 static void clear_hull(hull *h) {
-    for (int d = 0; d < SPARSE_MOST_PLANES; d++) h->low[d] = INT32_MAX / 2, h->high[d] = INT32_MIN / 2;
+    for (int d = 0; d < SPARSE_MAX_PLANES; d++) h->low[d] = INT32_MAX / 2, h->high[d] = INT32_MIN / 2;
 }
 
 static void add_to_hull(hull *h, int plane, int low, int high) {
@@ -52,7 +52,7 @@ static bool has_shorter_launches(const stn_task *task, int fused) {
 
 bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
     int more = task->reach[0][0] + task->reach[0][1], low = fused * task->reach[1][0];
-    if ((int64_t)fused * more + 1 > SPARSE_MOST_PLANES) return false;
+    if ((int64_t)fused * more + 1 > SPARSE_MAX_PLANES) return false;
     hull one, all, next, shorter;
     clear_hull(&one);
     clear_hull(&all);
@@ -238,7 +238,7 @@ static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
 }
 
 static bool find_halves(const stn_task *task, sparse_shape *shape) {
-    const int most = task->rank == 1 ? MOST_HALVES_LINE : MOST_HALVES;
+    const int most = task->rank == 1 ? MAX_HALVES_LINE : MAX_HALVES;
     for (shape->halves = 1; shape->halves <= most; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
         if (task->rank == 1 && !legal_halves(task, shape)) continue;
@@ -256,11 +256,11 @@ static bool fit_window(const stn_task *task, sparse_shape *shape) {
         shape->adjacent_columns = LONG_LINE_ADJACENT;
         if (task->rank > 1 || !find_halves(task, shape)) return false;
     }
-    for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
+    for (shape->halves_y = 2; shape->terms && shape->halves_y <= MAX_HALVES; shape->halves_y += 2) {
         sparse_window w = sparse_window_y_of(task, shape);
         if (sparse_legal(&w)) break;
     }
-    return shape->halves_y <= MOST_HALVES;
+    return shape->halves_y <= MAX_HALVES;
 }
 
 int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape) {
@@ -283,7 +283,7 @@ static bool fit_factors(const stn_task *task, sparse_shape *shape) {
     shape->held = 1;
     if (shape->terms) return chain_registers(task, shape) <= MAX_CHAIN_REGISTERS;
     shape->held = (int)stn_max(1, FRAGMENTS_HELD / each);
-    return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
+    return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MAX_PRODUCTS;
 }
 
 /* Blocks of 8 warps for which a multiprocessor has registers. With elements in two parts a block
@@ -325,7 +325,7 @@ double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
     return planes_of(task, shape) - 1;
 }
 
-#define MOST_MARCH_BLOCKS 4096
+#define MAX_MARCH_BLOCKS 4096
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */
 static void fit_iterations(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
@@ -337,8 +337,8 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     const double across = (double)(task->batch * tiles.y * tiles.x);
     /* Each number of iterations once, with the fewest blocks. While all blocks run at once, more
      * blocks are cheaper. */
-    for (int64_t march_blocks = (int64_t)fmax(1, fmin(floor(slots / across), fmin((double)steps, MOST_MARCH_BLOCKS)));
-         march_blocks <= steps && march_blocks <= MOST_MARCH_BLOCKS;
+    for (int64_t march_blocks = (int64_t)fmax(1, fmin(floor(slots / across), fmin((double)steps, MAX_MARCH_BLOCKS)));
+         march_blocks <= steps && march_blocks <= MAX_MARCH_BLOCKS;
          march_blocks = iterations > 1 ? stn_div_up(steps, iterations - 1) : INT64_MAX) {
         iterations = stn_div_up(steps, march_blocks);
         if (iterations > INT32_MAX) continue;
@@ -379,8 +379,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->split = split;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : SPARSE_MOST_FUSED)) return false;
-    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
+    if (fused > (task->rank == 1 ? MAX_FUSED_LINE : SPARSE_MAX_FUSED)) return false;
+    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MAX_ROWS) return false;
     if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
     fit_iterations(task, machine, shape);
     if (!blocks_fit(task, shape)) return false;
@@ -392,9 +392,9 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 
 /* Registers of a quarter multiprocessor, shared evenly by its warps. */
 #define REGISTERS_OF_QUARTER 16384
-#define MOST_OF_THREAD 255 /* registers, allocated in units of 8 */
+#define MAX_THREAD_REGISTERS 255 /* registers, allocated in units of 8 */
 #define REGISTERS_AT_ONCE 8
-#define MOST_WARPS 32 /* on a multiprocessor: more warps are not useful */
+#define MAX_WARPS 32 /* on a multiprocessor: more warps are not useful */
 /* Registers besides factors and sums, of a block with one tile and with several. */
 #define SINGLE_TILE_REGISTERS 18
 #define MULTI_TILE_REGISTERS 36
@@ -405,8 +405,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 /* Blocks of `warps` warps for which a multiprocessor has registers. */
 static int blocks_of_registers(int warps, int registers) {
     const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
-    if (registers > MOST_OF_THREAD) return 0;
-    return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MOST_WARPS) / warps;
+    if (registers > MAX_THREAD_REGISTERS) return 0;
+    return (int)stn_min(4 * (REGISTERS_OF_QUARTER / each), MAX_WARPS) / warps;
 }
 
 /* f16: small blocks of two adjacent columns of warps, as many as registers hold. f32: large blocks,

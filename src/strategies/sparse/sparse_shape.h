@@ -9,14 +9,14 @@
 #define SPARSE_WARPS 8      /* maximum warps of a block */
 #define SPARSE_COLUMNS 8    /* columns of a product's right factor */
 
-#define SPARSE_MOST_PLANES 33
-#define SPARSE_MOST_FUSED 63 /* steps of a launch in 2D and 3D */
+#define SPARSE_MAX_PLANES 33
+#define SPARSE_MAX_FUSED 63 /* steps of a launch in 2D and 3D */
 
 /* The rows of taps of one launch: plane d has count[d] rows from y offset first[d] - Y_LOW on. A
  * plane may have none. */
 typedef struct sparse_rows {
     int planes, all;
-    int first[SPARSE_MOST_PLANES], count[SPARSE_MOST_PLANES];
+    int first[SPARSE_MAX_PLANES], count[SPARSE_MAX_PLANES];
 } sparse_rows;
 /* False if there are more planes or rows than a kernel takes. The rows depend on offsets alone, so
  * new weights do not change them. */

@@ -209,7 +209,7 @@ void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, 
 }
 
 /* Symbols of all terms' factors along y and x. */
-typedef double complex term_symbols[SPARSE_MOST_TERMS][2][SPARSE_MOST_FREQUENCIES];
+typedef double complex term_symbols[SPARSE_MAX_TERMS][2][SPARSE_MAX_FREQUENCIES];
 
 static bool find_symbols(const stn_task *task, const sparse_terms *terms, const sparse_frequencies along[3],
                          term_symbols symbols) {
@@ -232,7 +232,7 @@ static bool find_symbols(const stn_task *task, const sparse_terms *terms, const 
 }
 
 bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
-                          double launches, double error[SPARSE_MOST_TERMS + 1]) {
+                          double launches, double error[SPARSE_MAX_TERMS + 1]) {
     sparse_frequencies along[3];
     term_symbols of;
     for (int axis = 0; axis < 3; axis++) sparse_frequencies_of(taps, axis, &along[axis]);
@@ -249,7 +249,7 @@ bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const spa
 
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches) {
-    double error[SPARSE_MOST_TERMS + 1];
+    double error[SPARSE_MAX_TERMS + 1];
     if (terms->count == 1)
         return sparse_rounding(task, &terms->factor[0][0], false, parts, launches) +
                sparse_rounding(task, &terms->factor[0][1], true, parts, launches);

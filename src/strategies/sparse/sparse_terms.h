@@ -4,7 +4,7 @@
 #define STN_STRATEGIES_SPARSE_SPARSE_TERMS_H
 #include "strategies/common/stencil_power.h"
 
-#define SPARSE_MOST_TERMS 4
+#define SPARSE_MAX_TERMS 4
 
 /* The taps are the sum over q of factor[q][0] along y times factor[q][1] along x, each a power with
  * one row. In f16 the magnitudes of the weights along x sum to 1 at most, so that intermediate
@@ -12,7 +12,7 @@
 typedef struct sparse_terms {
     int count;
     double scale; /* divisor of the weights along y before rounding, a power of two */
-    stn_power factor[SPARSE_MOST_TERMS][2];
+    stn_power factor[SPARSE_MAX_TERMS][2];
 } sparse_terms;
 
 /* Whether 2D taps are products of a factor along y and one along x. */
@@ -35,7 +35,7 @@ double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const 
 /* The same for the first n terms alone, in error[n], for n from `fewest` >= 2 on, with one part.
  * False if out of memory. */
 bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
-                          double launches, double error[SPARSE_MOST_TERMS + 1]);
+                          double launches, double error[SPARSE_MAX_TERMS + 1]);
 /* The relative Frobenius residual of the best `count` terms of the taps. */
 double sparse_terms_residual(const stn_power *taps, int count);
 #endif

@@ -104,7 +104,7 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 #define OCTAVES 11   /* angles pi, pi / 2, .. and 0 */
 #define EVEN 8       /* further angles, evenly spaced over half a circle */
 #define DECAYED 1e-9 /* relative to the largest: smaller powers do not affect the error */
-static_assert(1 + 2 * (OCTAVES + EVEN) <= SPARSE_MOST_FREQUENCIES, "an axis of all frequencies");
+static_assert(1 + 2 * (OCTAVES + EVEN) <= SPARSE_MAX_FREQUENCIES, "an axis of all frequencies");
 
 /* Each angle's share of [first, pi]: half the distance to either neighbour. */
 static void fill_shares(const double *angle, int count, double first, double *share) {
@@ -123,7 +123,7 @@ static void fill_shares(const double *angle, int count, double first, double *sh
 /* Frequencies have both signs, except along the last axis: there the symbols of negative
  * frequencies are the complex conjugates. */
 void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *f) {
-    double angle[SPARSE_MOST_FREQUENCIES] = {0};
+    double angle[SPARSE_MAX_FREQUENCIES] = {0};
     f->count = 1;
     for (int sign = 1; power->size[axis] > 1 && sign >= (axis == 2 ? 1 : -1); sign -= 2) {
         for (int i = 0; i < OCTAVES; i++) angle[f->count++] = sign * ldexp(acos(-1), -i);

@@ -29,11 +29,11 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
  * share of the axis that each represents. sparse_symbol: the symbols of exact and rounded weights
  * at one frequency (the weight at index 0 has phase 0), and the share of all frequencies that it
  * represents. */
-#define SPARSE_MOST_FREQUENCIES 64
+#define SPARSE_MAX_FREQUENCIES 64
 typedef struct sparse_frequencies {
     int count;
-    double share[SPARSE_MOST_FREQUENCIES];
-    double complex root[SPARSE_MOST_FREQUENCIES];
+    double share[SPARSE_MAX_FREQUENCIES];
+    double complex root[SPARSE_MAX_FREQUENCIES];
 } sparse_frequencies;
 typedef struct sparse_symbol {
     double complex exact, rounded;

@@ -10,7 +10,7 @@
 #include "base/arith.h"
 #include "strategies/spectral/spectral_shape.h"
 
-enum { LEAST_STEP = 64 };
+enum { MIN_STEP = 64 };
 #define CLEARLY 0.9 /* Parts must take at most this fraction of a whole column's time. */
 
 /* Factor of the time if few blocks fit on a multiprocessor, so that loads of one do not overlap
@@ -36,7 +36,7 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     const int64_t step = spectral_parts_step(task, choice), least = step + reach->side[0] + reach->side[1];
     spectral_choice now = *choice;
     double lowest = INFINITY;
-    for (int64_t length = least; step >= LEAST_STEP && length <= least + least / 16; length++) {
+    for (int64_t length = least; step >= MIN_STEP && length <= least + least / 16; length++) {
         const size_t bytes = shared_by(task, length, choice->parts + 1);
         if (!stn_shared_fft_is_smooth(length) || bytes > machine->shared_per_block) continue;
         now.length[1] = (int)length;

@@ -10,22 +10,22 @@
 #include "render/render.h"
 #include "strategies/spectral/spectral_passes.h"
 
-/* MOST_THREADS: threads of a block. PIECE: bytes of a piece of a row of the spectrum. LEAST_POINTS:
- * points of a column. MOST_ROWS: rows of a block that keeps the faces' values; with 64 rows,
+/* MAX_THREADS: threads of a block. PIECE: bytes of a piece of a row of the spectrum. MIN_POINTS:
+ * points of a column. MAX_ROWS: rows of a block that keeps the faces' values; with 64 rows,
  * reading these values takes little time compared with writing the rows. */
-enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
+enum { MAX_THREADS = 1024, PIECE = 128, MIN_POINTS = 4, MAX_ROWS = 64 };
 /* Largest lambda: the recursion accumulates rounding errors over 1 / (1 - lambda) points, at this
  * lambda no more than a transform does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
 static int rows_of(const spectral_choice *choice) {
-    return choice->decayed_solver == SPECTRAL_DECAYED_BY_ROWS ? MOST_ROWS : 1;
+    return choice->decayed_solver == SPECTRAL_DECAYED_BY_ROWS ? MAX_ROWS : 1;
 }
 /* Points per thread: 16, or 8 if the candidate says so (fewer registers, more threads), or if a
  * block of several rows, which is alone on its multiprocessor, would have few threads. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
-    const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
+    const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MAX_THREADS / 2;
     return choice->decayed_solver == SPECTRAL_DECAYED_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;
 }
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
@@ -36,7 +36,7 @@ static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
 static size_t shared_by(const stn_task *task, const spectral_choice *choice, bool ahead) {
     const int64_t parts = parts_of(task, choice), columns = columns_of(task);
     int64_t cells = (2 * parts + 2) * columns;
-    if (rows_of(choice) > 1) cells += (2 * parts * each_of(task, choice) + 3 * MOST_ROWS / 2 + 2) * columns;
+    if (rows_of(choice) > 1) cells += (2 * parts * each_of(task, choice) + 3 * MAX_ROWS / 2 + 2) * columns;
     if (ahead) cells += 2 * (2 * task->n[0] + 2 * columns + 2);
     return (size_t)cells * (spectral_wide(task) ? 16 : 8);
 }
@@ -53,7 +53,7 @@ static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, in
 }
 
 bool spectral_decayed_modes_fit(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
-    return parts_of(task, choice) * columns_of(task) <= MOST_THREADS &&
+    return parts_of(task, choice) * columns_of(task) <= MAX_THREADS &&
            shared_of(task, machine, choice) <= machine->shared_per_block;
 }
 
@@ -62,7 +62,7 @@ bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *cho
     for (int axis = 0; axis < 3; axis++)
         if (!stn_task_is_symmetric(task, axis)) return false;
     if (choice->with_points[2] >= choice->kept[2] && choice->with_points[1] >= choice->kept[1]) return false;
-    if (task->n[0] < LEAST_POINTS || parts_of(task, choice) * columns_of(task) > MOST_THREADS) return false;
+    if (task->n[0] < MIN_POINTS || parts_of(task, choice) * columns_of(task) > MAX_THREADS) return false;
     /* 1 - K lies between decay_bound and 2 - decay_bound, so lambda is at most this. */
     const double root = sqrt(fmax(decay_bound, 0) / 2);
     return (1 - root) / (1 + root) < SLOWEST;
@@ -84,7 +84,7 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
     stn_params_int(&params, "DECAYED_POINTS", task->n[0]);
     stn_params_int(&params, "DECAYED_EACH", each_of(task, choice));
     stn_params_int(&params, "DECAYED_COLUMNS", columns_of(task));
-    stn_params_int(&params, "DECAYED_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
+    stn_params_int(&params, "DECAYED_ROWS", rows_of(choice) > 1 ? MAX_ROWS : 0);
     stn_params_int(&params, "DECAYED_PREFETCH", looks_ahead(task, &plan->machine, choice));
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
     return stn_kernel_make(plan->kernels, "spectral_decayed_modes", &params, shared_of(task, &plan->machine, choice),
@@ -97,7 +97,7 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
 static int32_t rows_per_block_of(int64_t rows, int64_t tiles, int multiprocessors) {
     for (int64_t wave = 1;; wave++) {
         const int64_t blocks = stn_max(1, wave * multiprocessors / tiles), rows_per_block = stn_div_up(rows, blocks);
-        if (rows_per_block <= MOST_ROWS) return (int32_t)stn_max(1, rows_per_block);
+        if (rows_per_block <= MAX_ROWS) return (int32_t)stn_max(1, rows_per_block);
     }
 }
 

@@ -16,8 +16,8 @@
 #include "strategies/common/twiddles.h"
 #include "strategies/spectral/spectral_arguments.h"
 
-enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
-#define MOST_LENGTH 0x7fffffffLL /* A line's points are counted in int. */
+enum { LINE = 32, LENGTHS = 1024, MAX_SHARES = 8, MAX_IMAGES = 64 };
+#define MAX_LENGTH 0x7fffffffLL /* A line's points are counted in int. */
 
 /* ---- rows and columns ------------------------------------------------------------------------ */
 
@@ -37,7 +37,7 @@ typedef struct limits {
 
 static limits limits_of(const stn_task *task, const stn_machine *machine) {
     return (limits){stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block),
-                    machine->sm >= 90 ? MOST_SHARES : 1};
+                    machine->sm >= 90 ? MAX_SHARES : 1};
 }
 
 /* Pairs of columns that a block holds. */
@@ -115,7 +115,7 @@ static bool windows_of(const line *line, int64_t length, spectral_four_step_choi
     } else
         useful = line->n;
     choice->useful = (int)useful;
-    return useful <= MOST_LENGTH;
+    return useful <= MAX_LENGTH;
 }
 
 /* Lower bound of the number of windows: the points of the line, divided by those points of a window
@@ -270,14 +270,14 @@ bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine,
     line line;
     bool odd;
     if (!line_of(task, &line, &odd, reason, reason_size)) return false;
-    if (!search(task, machine, &line, MOST_LENGTH, choice)) {
+    if (!search(task, machine, &line, MAX_LENGTH, choice)) {
         snprintf(reason, reason_size,
                  "a line of %lld points plus the reach of its taps over all steps is longer than a four-step FFT can "
                  "hold",
                  (long long)line.n);
         return false;
     }
-    if (odd && images_in(&line, choice) > MOST_IMAGES) {
+    if (odd && images_in(&line, choice) > MAX_IMAGES) {
         snprintf(reason, reason_size,
                  "the taps of all steps reach across a line with fixed or constant sides many times");
         return false;

@@ -307,7 +307,8 @@ bool spectral_next_slab(const spectral_shape *s, bool decayed_solver, spectral_s
         if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
     }
     const int64_t tiles = stn_div_up(end - begin, line), parts = stn_div_up(tiles, c->slab);
-    /* Part i, from 1 on, ends at tile i * tiles / parts. The first one that ends behind `first`: */
+    /* Part i, counted from 1, ends before tile i * tiles / parts. `part` is the first one that ends
+     * behind the frequency `first`. */
     const int64_t part = stn_div_up(((first - begin) / line + 1) * parts, tiles);
     const int64_t cut = begin + part * tiles / parts * line;
     *slab = (spectral_slab){first, (int)stn_min(cut, end) - first, first < s->slabs.held, first < with_points};

@@ -10,8 +10,8 @@
 #include "base/arith.h"
 #include "strategies/spectral/spectral_shape.h"
 
-enum { LEAST_STEP = 16, MOST_TILES = 4096, MOST_POINTS = 1 << 29 };
-#define LEAST_COST 0.85 /* Cost of a point without the arithmetic of its transform. */
+enum { MIN_STEP = 16, MAX_TILES = 4096, MAX_POINTS = 1 << 29 };
+#define MIN_COST 0.85   /* Cost of a point without the arithmetic of its transform. */
 #define PIECE 128       /* Bytes of a row of the spectrum that a block of columns reads together. */
 
 /* Factor (estimated) of a pass's time if few blocks fit on a multiprocessor, so that the loads of
@@ -53,14 +53,14 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
                            int *before, int *step) {
     const size_t total = needs->machine->shared_per_multiprocessor, most = needs->machine->shared_per_block;
     double lowest = INFINITY;
-    if (reach->side[0] > (int64_t)most || reach->side[1] > (int64_t)most || n > MOST_POINTS) return INFINITY;
+    if (reach->side[0] > (int64_t)most || reach->side[1] > (int64_t)most || n > MAX_POINTS) return INFINITY;
     const int64_t low = stn_round_up(reach->side[0], needs->unit), high = reach->side[1];
-    for (; tiles <= MOST_TILES; tiles++) {
+    for (; tiles <= MAX_TILES; tiles++) {
         const int64_t own = stn_round_up(stn_div_up(n, tiles), needs->unit);
-        if (tiles > 1 && (own < LEAST_STEP || own < (low + high) / 2)) break;
+        if (tiles > 1 && (own < MIN_STEP || own < (low + high) / 2)) break;
         /* A lower bound of the cost, which only grows with the number of tiles; the margin is for
          * rounding errors. */
-        if (LEAST_COST * (1 - 1e-9) * (double)(low + own + high) / (double)own >= lowest) break;
+        if (MIN_COST * (1 - 1e-9) * (double)(low + own + high) / (double)own >= lowest) break;
         if (low + own + high > (int64_t)most / 4) continue; /* A point takes at least 4 bytes. */
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
@@ -72,8 +72,8 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
         if (!needs->row && !finds) continue;
         const int64_t stored = needs->row ? 2 * stn_round_up(points / 2 + 1, 8) : points;
         const double each = (double)(stn_div_up(n, own) * stored) / (double)n * occupancy_factor(total, bytes);
-        if (LEAST_COST * each >= lowest) continue;
-        const double cost = each * (LEAST_COST + 0.005 * stn_shared_fft_work(needs->row ? points / 2 : points));
+        if (MIN_COST * each >= lowest) continue;
+        const double cost = each * (MIN_COST + 0.005 * stn_shared_fft_work(needs->row ? points / 2 : points));
         if (cost < lowest) lowest = cost, *length = (int)points, *before = (int)low, *step = (int)own;
     }
     return lowest;
@@ -106,7 +106,7 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
     /* A segment must be longer than the reach to both sides. The line of taps is stored next to a
      * segment if the symbol of the shortest such segment is a transform of the taps. */
-    const int64_t domain[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
+    const int64_t domain[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + MIN_STEP, choice->length[2]};
     const stn_symbol form = spectral_symbol_form(task, machine, domain);
     if (form.taps) needs.copies = 2;
     needs.factor = form.taps ? 0 : form.plain ? needs.cell / 2 : needs.cell;

@@ -15,8 +15,8 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-#define MOST_QUEUE 96      /* registers of an array's queue */
-#define MOST_REGISTERS 176 /* of a thread with several assignments */
+#define MAX_QUEUE 96      /* registers of an array's queue */
+#define MAX_REGISTERS 176 /* of a thread with several assignments */
 /* Planes that are copied while one is computed: AHEAD, or DEEP_AHEAD if a block loads DEEP_QUEUES
  * planes or more into its queues before a march. Their registers leave room for fewer resident
  * blocks, and then three planes are 2 to 3% faster than two; otherwise they are as much slower
@@ -31,7 +31,7 @@
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
-    size_t out, fixed, live, tiles, values, end;
+    size_t out, fixed, updated, tiles, values, end;
 } argument_offsets;
 
 static argument_offsets argument_offsets_of(const stn_system_reads *reads, int outputs, stn_dtype dtype) {
@@ -39,8 +39,8 @@ static argument_offsets argument_offsets_of(const stn_system_reads *reads, int o
     argument_offsets p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16 * count;
-    p.live = p.fixed + 4 * 8;
-    p.tiles = p.live + 6 * 8 * count;
+    p.updated = p.fixed + 4 * 8;
+    p.tiles = p.updated + 6 * 8 * count;
     p.values = p.tiles + 4 * 4;
     p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->nvalues * real), 8);
     return p;
@@ -62,7 +62,7 @@ double step_halo_share(const step_group *group, int array, const step_block *blo
 static step_array hold(const stn_system_array *array, const step_block *block, int words) {
     const int v = block->vector;
     step_array held = {.low = -array->own[0], .high = array->own[1], .made = -1};
-    if ((held.low + 1 + held.high) * words > MOST_QUEUE) held.low = held.high = 0;
+    if ((held.low + 1 + held.high) * words > MAX_QUEUE) held.low = held.high = 0;
     if (array->others) {
         held.before = -array->other[0];
         held.high = (int)stn_max(held.high, array->other[1]);
@@ -180,7 +180,7 @@ static bool add_reads(const stn_system_task *task, const stn_system_equation *eq
     /* C++ has no empty arrays, so a kernel that reads no array lists its own field. */
     if (!reads->narrays) (void)stn_system_reads_array(reads, true, equation->field, 0);
     stn_system_reads_end(task, reads);
-    return argument_offsets_of(reads, outputs, task->dtype).end <= STN_SYSTEM_MOST_ARGUMENTS;
+    return argument_offsets_of(reads, outputs, task->dtype).end <= STN_SYSTEM_MAX_ARGUMENTS;
 }
 
 /* True if equation `e` may share an unchained launch with the group before it; `reads` lists all
@@ -308,9 +308,9 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     *storage = (step_storage){.registers = 64}; /* without queues and addresses */
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
-        storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,
-                                          .high = -STN_SYSTEM_MOST_OPERATIONS,
-                                          .before = -STN_SYSTEM_MOST_OPERATIONS};
+        storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MAX_OPERATIONS,
+                                          .high = -STN_SYSTEM_MAX_OPERATIONS,
+                                          .before = -STN_SYSTEM_MAX_OPERATIONS};
         storage->arrays[i].made = maker_of(task, group, &group->reads.arrays[i]);
         if (storage->arrays[i].made >= group->later) return false;
         if (storage->arrays[i].made < 0) continue;
@@ -329,7 +329,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
         if (later) hold_more(later, block, group->lag, none, held);
         if (later && later->others && held->made >= 0) group->waits |= later->other[1] >= group->lag;
         array->corners = array->corners || early;
-        if ((held->low + 1 + held->high) * words > MOST_QUEUE) return false;
+        if ((held->low + 1 + held->high) * words > MAX_QUEUE) return false;
         storage->registers += words * (held->low + 1 + held->high);
         if (held->made >= 0) continue;
         storage->registers += 4; /* addresses */
@@ -352,7 +352,7 @@ static bool extend(const stn_system_task *task, const stn_machine *machine, cons
     if (!group->later) hold_arrays(task, &group->reads, block, &group->storage);
     fit_storage(task, machine, &group->reads, block, &group->storage);
     return group->count == 1 || ((group->later || joins(task, group, e, &group->reads)) && group->storage.complete &&
-                                 group->storage.registers <= MOST_REGISTERS);
+                                 group->storage.registers <= MAX_REGISTERS);
 }
 
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
@@ -374,7 +374,7 @@ bool step_group_from(const stn_system_task *task, const stn_machine *machine, co
             fits = false;
         }
         operations += program.count;
-        fits = fits && (!group->count || operations <= STN_SYSTEM_MOST_OPERATIONS) &&
+        fits = fits && (!group->count || operations <= STN_SYSTEM_MAX_OPERATIONS) &&
                extend(task, machine, block, &program, parts, &more);
         stn_system_program_clear(&program);
         if (!fits) break;
@@ -391,9 +391,9 @@ bool step_group_from(const stn_system_task *task, const stn_machine *machine, co
 /* ---- kernel text */
 
 static void render_storage(const step_group *g, stn_text *text) {
-    int shared[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS], high[STN_SYSTEM_MOST_ARRAYS];
-    int ring[STN_SYSTEM_MOST_ARRAYS], before[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
-    int made[STN_SYSTEM_MOST_ARRAYS];
+    int shared[STN_SYSTEM_MAX_READ_ARRAYS], low[STN_SYSTEM_MAX_READ_ARRAYS], high[STN_SYSTEM_MAX_READ_ARRAYS];
+    int ring[STN_SYSTEM_MAX_READ_ARRAYS], before[STN_SYSTEM_MAX_READ_ARRAYS], corners[STN_SYSTEM_MAX_READ_ARRAYS];
+    int made[STN_SYSTEM_MAX_READ_ARRAYS];
     const size_t count = (size_t)g->reads.narrays;
     stn_text_printf(text, "constexpr int SYSTEM_HALO[%zu][4] = {", count);
     for (size_t i = 0; i < count; i++) {
@@ -421,7 +421,7 @@ static void render_storage(const step_group *g, stn_text *text) {
 
 static stn_status render(const stn_system_task *task, const step_launch *launch, stn_text *text, stn_error *error) {
     const step_group *g = &launch->group;
-    int keeps[STEP_MOST_ASSIGNMENTS], stores[STEP_MOST_ASSIGNMENTS];
+    int keeps[STEP_MAX_ASSIGNMENTS], stores[STEP_MAX_ASSIGNMENTS];
     stn_system_reads reads = g->reads;
     stn_status status = STN_OK;
     for (int i = 0; i < g->count; i++) {
@@ -468,9 +468,9 @@ static void fill_header(const stn_system_task *task, step_launch *made, int64_t 
                                (uint32_t)stn_div_up(task->n[march], planes), (uint32_t)planes};
     memcpy(made->header + p.fixed, fixed, sizeof fixed);
     for (int i = 0; i < g->count; i++) {
-        int64_t live[6];
-        stn_system_updated_range(task, equation_of(task, g->first + i), live, live + 3);
-        memcpy(made->header + p.live + (size_t)i * sizeof live, live, sizeof live);
+        int64_t updated[6];
+        stn_system_updated_range(task, equation_of(task, g->first + i), updated, updated + 3);
+        memcpy(made->header + p.updated + (size_t)i * sizeof updated, updated, sizeof updated);
     }
     memcpy(made->header + p.tiles, tiles, sizeof tiles);
     stn_system_put_constants(task, &g->reads, made->header + p.values);
@@ -502,7 +502,7 @@ stn_status step_launch_run(const step_launch *l, const stn_system_state *state, 
     const stn_system_task *task = state->task;
     const step_group *g = &l->group;
     const argument_offsets p = argument_offsets_of(&g->reads, g->count, task->dtype);
-    _Alignas(16) unsigned char arguments[STN_SYSTEM_MOST_ARGUMENTS];
+    _Alignas(16) unsigned char arguments[STN_SYSTEM_MAX_ARGUMENTS];
     const void *array;
     memcpy(arguments, l->header, l->arguments);
     for (int i = 0; i < g->reads.narrays; i++) {

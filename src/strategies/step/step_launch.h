@@ -8,7 +8,7 @@
 #include "strategies/common/system_code.h"
 
 /* Limits of one launch. */
-enum { STEP_MOST_STEPS = 2, STEP_MOST_ASSIGNMENTS = STEP_MOST_STEPS * STN_SYSTEM_MAX_FIELDS };
+enum { STEP_MAX_STEPS = 2, STEP_MAX_ASSIGNMENTS = STEP_MAX_STEPS * STN_SYSTEM_MAX_FIELDS };
 
 /* Threads of a block along x and across, and the points of a thread along x. chained: assignments
  * may share a launch with ones whose next states they read. steps: of a launch; if there are two,
@@ -29,7 +29,7 @@ typedef struct step_array {
 } step_array;
 
 typedef struct step_storage {
-    step_array arrays[STN_SYSTEM_MOST_ARRAYS];
+    step_array arrays[STN_SYSTEM_MAX_READ_ARRAYS];
     bool complete; /* all arrays have rings */
     size_t shared; /* bytes of shared memory */
     int ahead;     /* planes that are being copied while one is computed */
@@ -58,7 +58,7 @@ typedef struct step_group {
     /* The later equations read, outside of a thread's own column, planes that other threads compute
      * in the same iteration. */
     bool waits;
-    int operands[STEP_MOST_ASSIGNMENTS]; /* of each assignment's operations on a point */
+    int operands[STEP_MAX_ASSIGNMENTS]; /* of each assignment's operations on a point */
     stn_system_reads reads;
     step_storage storage;
 } step_group;
@@ -87,7 +87,7 @@ typedef struct step_launch {
     step_block block;
     int64_t blocks;
     size_t arguments;                                /* size in bytes */
-    unsigned char header[STN_SYSTEM_MOST_ARGUMENTS]; /* the arguments that are known before a run */
+    unsigned char header[STN_SYSTEM_MAX_ARGUMENTS];  /* the arguments that are known before a run */
 } step_launch;
 
 /* Makes the launch of the group that begins with assignment `first`. */

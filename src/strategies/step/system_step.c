@@ -111,7 +111,7 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     for (int points = widest(task); points > 0; points /= 2)
         for (int i = 0; i < SHAPES && shapes[rank][i].x && !(wide && i == SHAPES - 1); i++)
             /* steps 0: not chained; 1: chained; 2: chained, two steps a launch */
-            for (int steps = 0; steps <= STEP_MOST_STEPS && made < most; steps++) {
+            for (int steps = 0; steps <= STEP_MAX_STEPS && made < most; steps++) {
                 const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, steps > 0,
                                           (int)stn_max(steps, 1)};
                 if (!steps || is_chained(task, machine, &block)) list[made++] = stn_candidate_of(&block, sizeof block);

@@ -16,7 +16,7 @@
 #include "strategies/table.h"
 #include "strategies/typed/typed_bytes.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
+enum { THREADS = 256, MAX_BLOCKS = 1 << 20 };
 
 /* TAP_COST: cost of a tap as a multiple of its product and sum alone (the rest are loads by index,
  * conversion, the loop). POINT_TAPS: cost of a point besides its taps, in taps. */
@@ -209,7 +209,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     }
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
+    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MAX_BLOCKS);
     return stn_module_launch(state->kernel->module, &how, &a, error);
 }
 

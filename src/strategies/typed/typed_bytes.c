@@ -9,7 +9,7 @@
 #include "host/stencil_step.h"
 #include "render/render.h"
 
-enum { LANES = 32, LINE_WARPS = 8, BOX_WARPS = 4, STEP = 32, RUN = 8, MOST_BOX_ROWS = 64, BYTE_VALUES = 256 };
+enum { LANES = 32, LINE_WARPS = 8, BOX_WARPS = 4, STEP = 32, RUN = 8, MAX_BOX_ROWS = 64, BYTE_VALUES = 256 };
 
 /* Cycles of a multiprocessor for a point, by bytes of an element: about 250 and 600 instructions of
  * a warp for 1024 points; in typed_box, in addition, for staging and for each product. */
@@ -205,7 +205,7 @@ static int blocks_of(const stn_task *task) {
 /* Rows of a block: the number with which the last block ends earliest. If taps reach along axis 2,
  * each group of 16 rows is computed by the same number of warps. */
 static int height_of(const stn_task *task, const stn_machine *machine) {
-    enum { MOST_SHARED = 224 << 10, EXTRA_ROWS = 24 };
+    enum { MAX_SHARED = 224 << 10, EXTRA_ROWS = 24 };
     const int y = slow_axis(task);
     const int64_t columns = stn_div_up(task->n[2], STEP * LINE_WARPS) * task->n[1 - y] * task->batch;
     int best = 0;
@@ -213,7 +213,7 @@ static int height_of(const stn_task *task, const stn_machine *machine) {
     for (int height = 32; height <= 96; height += 16) {
         if (y != axis_of(task) && LINE_WARPS % (height / 16)) continue;
         const int blocks = blocks_of(task);
-        if (blocks * shared_of(task, height) > MOST_SHARED && best) break;
+        if (blocks * shared_of(task, height) > MAX_SHARED && best) break;
         const int64_t at_once = blocks * (int64_t)stn_max(machine->multiprocessors, 1),
                       waves = stn_div_up(stn_div_up(task->n[y], height) * columns, at_once);
         const double cost = (double)waves * (height + EXTRA_ROWS);
@@ -312,7 +312,7 @@ size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel) {
 /* Weights by offset, from the taps' lowest on. */
 typedef struct weight_table {
     int64_t low[3], size[3];
-    double weights[MOST_BOX_ROWS * (STEP - 7)];
+    double weights[MAX_BOX_ROWS * (STEP - 7)];
 } weight_table;
 
 static void fill_weights(const stn_task *task, weight_table *table) {

@@ -8,7 +8,7 @@
 #include "plan/error_bound.h"
 #include "strategies/common/rounding_on_few_points.h"
 
-enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */
+enum { LINES = 300, MAX_POINTS = 40 }; /* number of random lines; most points of a line */
 
 static uint64_t state = 11;
 static double draw(void) {
@@ -40,7 +40,7 @@ static stn_task task_of(const line *l, stn_tap taps[3]) {
 }
 
 static void step(const stn_task *task, double *grid) {
-    double to[MOST] = {0};
+    double to[MAX_POINTS] = {0};
     for (int64_t x = 0; x < task->n[2]; x++) {
         if (stn_task_is_frozen(task, (int64_t[3]){0, 0, x})) {
             to[x] = grid[x];
@@ -59,7 +59,7 @@ static void step(const stn_task *task, double *grid) {
 static double found(const stn_task *task, const line *l, double lowest) {
     double difference = 0, size = 0;
     for (int i = 0; i < LINES; i++) {
-        double exact[MOST] = {0}, rough[MOST] = {0}, largest;
+        double exact[MAX_POINTS] = {0}, rough[MAX_POINTS] = {0}, largest;
         int scale;
         for (int x = 0; x < l->points; x++) exact[x] = rough[x] = rounded(lowest + (1 - lowest) * draw());
         for (int t = 1; t <= l->fused * l->launches; t++) {

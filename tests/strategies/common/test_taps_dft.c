@@ -87,12 +87,12 @@ Test(taps_dft, equals_the_definition) {
 /* Lines along the middle axis of an array: random taps at offsets -period / 2 .. period / 2, whose
  * transform is known at the frequencies of one period. */
 Test(taps_dft, interpolates_between_the_frequencies_of_a_period) {
-    enum { SLOWER = 2, FASTER = 3, LINES = SLOWER * FASTER, MOST = 64 };
+    enum { SLOWER = 2, FASTER = 3, LINES = SLOWER * FASTER, MAX_PERIOD = 64 };
     static const int sizes[][2] = {{1, 16}, {2, 5}, {5, 256}, {8, 24}, {63, 256}, {64, 48}};
     srand(3);
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
         const int period = sizes[c][0], length = sizes[c][1], half = period / 2;
-        cplx taps[LINES][MOST + 1], *at_period = calloc((size_t)(LINES * period), sizeof *at_period);
+        cplx taps[LINES][MAX_PERIOD + 1], *at_period = calloc((size_t)(LINES * period), sizeof *at_period);
         for (int i = 0; i < LINES; i++)
             for (int d = -half; d <= half; d++) {
                 taps[i][half + d] = (cplx){2.0 * rand() / RAND_MAX - 1, 2.0 * rand() / RAND_MAX - 1};

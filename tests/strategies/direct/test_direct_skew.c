@@ -1,4 +1,4 @@
-/* Shapes and prices of the direct kernels, and blocks of direct_skew. */
+/* Shapes and costs of the direct kernels, and blocks of direct_skew. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -6,6 +6,8 @@
 #include "strategies/direct/one_step.h"
 #include "strategies/direct/remaining_steps.h"
 #include "strategies/direct/temporal_blocking.h"
+
+enum { SHAPES = 32 };
 
 static const stn_machine machine = {.is_device = true,
                                     .sm = 90,
@@ -19,21 +21,34 @@ static const stn_machine machine = {.is_device = true,
                                     .flops = {28e12, 60e12, 66e12, 313e12, 630e12},
                                     .launch_seconds = 2e-6};
 
-static int64_t blocks_of(size_t ny, size_t nx) {
+/* The shapes of one step, or of several steps in a launch; returns their number. */
+typedef size_t find_shapes(const stn_task *, const stn_machine *, direct_shape *, size_t);
+
+/* Finds the shapes for a grid all sides of which have this kind. The caller clears the task. */
+static size_t shapes_of(const char *name, stn_dtype dtype, const size_t *extent, stn_boundary_kind sides,
+                        uint64_t steps, find_shapes *find, stn_task *task, direct_shape shapes[SHAPES]) {
     stn_problem p = STN_PROBLEM_INIT;
     stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_parse(name, &stencil, NULL), STN_OK);
+    p.stencil = stencil, p.steps = steps, p.dtype = dtype;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
+        p.extent[axis] = extent[axis];
+        p.boundary[axis][0].kind = p.boundary[axis][1].kind = sides;
+    }
+    cr_assert_eq(stn_task_make(&p, task, NULL), STN_OK);
+    stn_stencil_destroy(stencil);
+    return find(task, &machine, shapes, SHAPES);
+}
+
+static int64_t blocks_of(size_t ny, size_t nx) {
     stn_task task;
-    direct_shape shapes[32];
+    direct_shape shapes[SHAPES];
     int64_t blocks = 0;
-    cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
-    p.stencil = stencil, p.steps = 1, p.dtype = STN_F16;
-    p.extent[0] = 4, p.extent[1] = ny, p.extent[2] = nx;
-    cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
-    const size_t count = direct_shapes(&task, &machine, shapes, 32);
+    const size_t count =
+        shapes_of("heat-3d", STN_F16, (size_t[]){4, ny, nx}, STN_WRAP, 1, direct_shapes, &task, shapes);
     for (size_t i = 0; i < count && !blocks; i++)
         if (shapes[i].skewed) blocks = direct_skew_count(&task, &shapes[i]).all;
     stn_task_clear(&task);
-    stn_stencil_destroy(stencil);
     cr_assert_gt(blocks, 0, "no candidate is direct_skew");
     return blocks;
 }
@@ -47,43 +62,31 @@ Test(direct_skew, registers_hold_all_loads_of_a_star_in_2d) {
         int blocks;
     } cases[] = {{STN_F64, STN_WRAP, 5}, {STN_F64, STN_FIXED, 6}, {STN_F32, STN_WRAP, 6}, {STN_F16, STN_WRAP, 5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        stn_problem p = STN_PROBLEM_INIT;
-        stn_stencil *stencil = NULL;
         stn_task task;
-        direct_shape shapes[32];
-        cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, NULL), STN_OK);
-        p.stencil = stencil, p.steps = 1, p.dtype = cases[i].dtype;
-        p.extent[0] = 8192, p.extent[1] = 8193;
-        for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = cases[i].sides;
-        cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
-        cr_assert_gt(direct_shapes(&task, &machine, shapes, 32), 0);
+        direct_shape shapes[SHAPES];
+        cr_assert_gt(shapes_of("heat-2d", cases[i].dtype, (size_t[]){8192, 8193}, cases[i].sides, 1, direct_shapes,
+                               &task, shapes),
+                     0);
         cr_expect(shapes[0].skewed);
         cr_expect_eq(shapes[0].blocks, cases[i].blocks, "%s", stn_dtype_name(cases[i].dtype));
         stn_task_clear(&task);
-        stn_stencil_destroy(stencil);
     }
 }
 
 /* The predicted seconds of ten steps of heat by tiles of several steps, in 3D, f16, where all sides
  * wrap. */
 static double seconds_of_steps(size_t columns) {
-    stn_problem p = STN_PROBLEM_INIT;
-    stn_stencil *stencil = NULL;
     stn_task task;
-    direct_shape shapes[32];
+    direct_shape shapes[SHAPES];
     double least = INFINITY;
-    cr_assert_eq(stn_stencil_parse("heat-3d", &stencil, NULL), STN_OK);
-    p.stencil = stencil, p.steps = 10, p.dtype = STN_F16;
-    p.extent[0] = p.extent[1] = 512, p.extent[2] = columns;
-    cr_assert_eq(stn_task_make(&p, &task, NULL), STN_OK);
-    const size_t count = direct_time_shapes(&task, &machine, shapes, 32);
+    const size_t count =
+        shapes_of("heat-3d", STN_F16, (size_t[]){512, 512, columns}, STN_WRAP, 10, direct_time_shapes, &task, shapes);
     for (size_t i = 0; i < count; i++) {
         stn_estimate e = {0};
         direct_time_cost(&task, &machine, &shapes[i], &e);
         least = fmin(least, e.seconds);
     }
     stn_task_clear(&task);
-    stn_stencil_destroy(stencil);
     return least;
 }
 

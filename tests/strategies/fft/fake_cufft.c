@@ -12,7 +12,7 @@
 #include "base/half.h"
 #include "launch/cufft_functions.h"
 
-enum { MOST_PLANS = 64, WORKSPACE = 1000 };
+enum { MAX_PLANS = 64, WORKSPACE = 1000 };
 
 typedef struct side {
     long long n[3], stride[3], distance; /* elements */
@@ -24,7 +24,7 @@ static struct fake {
     side in, out;
     void *workspace;
     stn_cu_stream stream;
-} plans[MOST_PLANS];
+} plans[MAX_PLANS];
 
 #define FAKE __attribute__((visibility("default"))) stn_cufft_result
 static int fails(const char *function) {
@@ -61,7 +61,7 @@ FAKE cufftGetVersion(int *version) {
     return *version = given ? atoi(given) : 12000, STN_CUFFT_SUCCESS;
 }
 FAKE cufftCreate(stn_cufft_handle *plan) {
-    for (int i = 0; i < MOST_PLANS; i++)
+    for (int i = 0; i < MAX_PLANS; i++)
         if (!plans[i].used) {
             memset(&plans[i], 0, sizeof plans[i]);
             plans[i].used = plans[i].automatic = 1;

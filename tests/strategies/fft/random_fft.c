@@ -9,7 +9,7 @@
 #include "compare_fft.h"
 #include "problem/transform.h"
 
-enum { MOST_BATCH = 8 };
+enum { MAX_BATCH = 8 };
 
 static bool is_prime(size_t n) {
     for (size_t p = 2; p * p <= n; p++)
@@ -51,7 +51,7 @@ static stn_transform random_transform(dice *d, size_t most) {
         *extent = extent_up_to(d, left);
         left /= *extent;
     }
-    size_t batch = left < MOST_BATCH ? left : MOST_BATCH;
+    size_t batch = left < MAX_BATCH ? left : MAX_BATCH;
     t.batch = dice_int(d, 0, 1) && batch ? (size_t)dice_int(d, 1, (int)batch) : 1;
     return t;
 }

@@ -1,5 +1,5 @@
-/* How trials of random problems judge results that differ from the host's steps by more than the
- * error bound although they are right. Prints TAP. Usage: test_random_trial [--only PART]. */
+/* Trials of random problems accept results that differ from the host's steps by more than the error
+ * bound for a known reason. Prints TAP. Usage: test_random_trial [--only PART]. */
 #include <string.h>
 
 #include "../suite.h"
@@ -18,7 +18,7 @@ static void add_tap(random_problem *r, int y, int x, double weight) {
     r->taps[r->ntaps++] = (stn_tap){{y, x, 0}, weight};
 }
 
-/* A candidate with these words must be found right. */
+/* A candidate whose name contains these words must be found right. */
 static void check(suite *s, const random_problem *r, const char *strategy, const char *words, const char *what) {
     const random_bench bench = {.context = s->context, .pool = s->pool};
     random_outcome o = {0};

@@ -15,7 +15,7 @@
 #include "strategies/direct/direct_shape.h"
 
 #define ONLINE_RUNS 12
-#define TAIL 64 /* elements past a grid that are looked at on a GPU */
+#define TAIL 64 /* elements past a grid that are checked on a GPU */
 
 /* A grid on both sides: `offset` elements, the grid's span, a tail. */
 typedef struct grid {
@@ -108,7 +108,7 @@ static void *answer(const stn_task *run, stn_pool *pool, bool fused, const grids
 /* f16: the result may be a hundredth of earlier states; then states stored in f16 between steps
  * have a large error relative to the result, and its bound is meaningless. Returns four times the
  * error of the host's own f16 steps if these exceed the bound of single steps. */
-static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grids *g, stn_dtype type,
+static double error_of_f16_steps(const stn_task *run, stn_pool *pool, const grids *g, stn_dtype type,
                                  const void *expected) {
     stn_dtype own;
     comparison c = {0};
@@ -122,7 +122,7 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
 /* f16: a result that is rounded less often than once per step differs from the host's f16 steps by
  * the error of these, which may exceed their bound if the grid becomes constant and all steps have
  * equal errors. Then the result must be within the bound of the f64 result. */
-static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, const void *got, comparison *c) {
+static void compare_with_exact(const stn_task *run, stn_pool *pool, const grids *g, const void *got, comparison *c) {
     stn_dtype type;
     comparison other = *c;
     void *exact = answer(run, pool, true, g, &type);
@@ -163,8 +163,8 @@ static void *answer_of_launches(const stn_plan *plan, stn_pool *pool, uint64_t s
  * half a unit, rounding removes the change, so that after many steps the host's f16 steps and
  * launches of several steps differ by far more than the bound, and both from the f64 result. Then
  * the result must be within the bound of the host's steps that are rounded once per launch. */
-static void look_at_launches(const stn_plan *plan, const stn_task *run, stn_pool *pool, const grids *g, const void *got,
-                             comparison *c) {
+static void compare_with_launches(const stn_plan *plan, const stn_task *run, stn_pool *pool, const grids *g,
+                                  const void *got, comparison *c) {
     comparison other = *c;
     if (strcmp(plan->strategy->name, "direct") != 0 || plan->online || shape_of(&plan->candidate).fused == 1) return;
     void *expected = answer_of_launches(plan, pool, run->steps, g);
@@ -174,11 +174,12 @@ static void look_at_launches(const stn_plan *plan, const stn_task *run, stn_pool
     free(expected);
 }
 
-/* If taps nearly cancel on a grid of few points, or modes have left it, the result may be far below
+/* If taps nearly cancel on a grid of few points, or all modes decay, the result may be far below
  * the rounding errors of earlier states, and a bound relative to the result is meaningless. Returns
- * by which factor the result is below max |K|^steps if that is large, or if the taps of all steps
- * reach beyond the grid; infinite outside of the type's range. */
-static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
+ * max |K|^steps times the largest input over the largest result, if that is above 4 and the taps of
+ * all steps reach beyond the grid, or above 100 in a `wild` problem; otherwise 1. Infinite if the
+ * values leave the type's range. */
+static double decay_factor(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
     double sizes = 0, in = 0, out = 0, past = run->dtype == STN_F64 ? 1e300 : run->dtype == STN_F32 ? 1e38 : 6e4;
     bool folds = false;
     for (size_t i = 0; i < run->ntaps; i++) sizes += fabs(run->taps[i].weight);
@@ -198,8 +199,8 @@ static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtyp
 }
 
 /* Checks the state `got` after `steps` steps. */
-static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, uint64_t steps,
-                                 const grids *g, const void *got, comparison *c) {
+static const char *check_state(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, uint64_t steps,
+                               const grids *g, const void *got, comparison *c) {
     stn_dtype type;
     const stn_task *task = &plan->task;
     stn_task run = *task;
@@ -208,7 +209,7 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     if (!expected) return "memory";
     compare_measure(&run, got, type, expected, c);
     c->bar = compare_bar(&run, fused);
-    c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
+    c->bar = fmax(c->bar * decay_factor(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
     /* A strategy that is named runs also where all of its candidates are predicted to exceed the
      * bound; the plan says so (tests/plan/test_error_bound.c), and the prediction must hold. */
     if (c->predicted > stn_error_bound(&run)) c->bar = fmax(c->bar, c->predicted);
@@ -216,9 +217,9 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
         c->bar = fmax(c->bar, stn_error_bound(&run)); /* new weights: of part of the grid or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
-        c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
-    if (task->dtype == STN_F16 && !fused && !compare_good(c)) look_at_exact(&run, pool, g, got, c);
-    if (task->dtype == STN_F16 && !fused && !compare_good(c)) look_at_launches(plan, &run, pool, g, got, c);
+        c->bar = fmax(c->bar, error_of_f16_steps(&run, pool, g, type, expected));
+    if (task->dtype == STN_F16 && !fused && !compare_good(c)) compare_with_exact(&run, pool, g, got, c);
+    if (task->dtype == STN_F16 && !fused && !compare_good(c)) compare_with_launches(plan, &run, pool, g, got, c);
     /* All points may be infinite or NaN. */
     if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true;
     free(expected);
@@ -235,13 +236,14 @@ static bool gaps_are_clean(const stn_task *task, const grid *g) {
 }
 
 /* Checks all states; plan->task has the current weights. */
-static const char *look(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, const grids *g, comparison *c) {
+static const char *check_states(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, const grids *g,
+                                comparison *c) {
     const stn_task *task = &plan->task;
     const bool kept = task->in_place || !memcmp(g->in.host, g->in.sent, g->in.bytes);
     const grid *to = task->in_place ? &g->in : &g->out;
     for (uint64_t k = 1; k <= task->snapshots; k++) {
         const size_t at = to->before + (size_t)(k - 1) * (size_t)task->snapshot_stride * to->element;
-        const char *wrong = look_at_state(plan, pool, fused, wild, k * task->steps, g, to->host + at, c);
+        const char *wrong = check_state(plan, pool, fused, wild, k * task->steps, g, to->host + at, c);
         if (wrong) return wrong;
         if (!compare_good(c)) break;
     }
@@ -315,7 +317,7 @@ static const char *run(const random_bench *bench, const random_problem *r, stn_p
     good = good && stn_plan_run(plan, &e, &c->error) == STN_OK &&
            stn_synchronize(bench->context, NULL, &c->error) == STN_OK && grid_fetch(bench, &g.in, &c->error) &&
            grid_fetch(bench, &g.out, &c->error) && grid_fetch(bench, &g.source, &c->error);
-    if (good) wrong = look(plan, bench->pool, fused, r->amplitude > 0, &g, c);
+    if (good) wrong = check_states(plan, bench->pool, fused, r->amplitude > 0, &g, c);
     stn_memory_free(bench->context, workspace);
     grid_clear(bench, &g.in);
     grid_clear(bench, &g.out);

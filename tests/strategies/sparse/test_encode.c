@@ -17,7 +17,7 @@ static bool make_window(stn_dtype dtype, int low, int high, int wider, sparse_wi
     int slot = dtype == STN_F16 ? 8 : 4, lead = (low + slot - 1) / slot * slot;
     *w = (sparse_window){
         .dtype = dtype, .first = lead - low, .span = low + high, .paired = between(0, 1), .interleaved = between(0, 1)};
-    for (w->halves = 1; w->halves <= SPARSE_MOST_HALVES; w->halves++)
+    for (w->halves = 1; w->halves <= SPARSE_MAX_HALVES; w->halves++)
         if (sparse_legal(w) && wider-- == 0) return true;
     return false;
 }
@@ -48,13 +48,13 @@ static float value_of(const sparse_window *w, const uint32_t *fragments, int pro
     return value;
 }
 
-#define MOST_COLUMNS (16 * SPARSE_MOST_HALVES)
+#define MAX_COLUMNS (16 * SPARSE_MAX_HALVES)
 
-static void decode(const sparse_window *w, const float *weight, float (*band)[MOST_COLUMNS]) {
-    static uint32_t fragments[SPARSE_MOST_PRODUCTS * SPARSE_FRAGMENT], meta[SPARSE_MOST_PRODUCTS * 32];
+static void decode(const sparse_window *w, const float *weight, float (*band)[MAX_COLUMNS]) {
+    static uint32_t fragments[SPARSE_MAX_PRODUCTS * SPARSE_FRAGMENT], meta[SPARSE_MAX_PRODUCTS * 32];
     sparse_encode(w, weight, fragments);
     sparse_metadata(w, meta);
-    memset(band, 0, sizeof(float[SPARSE_OUTPUTS][MOST_COLUMNS]));
+    memset(band, 0, sizeof(float[SPARSE_OUTPUTS][MAX_COLUMNS]));
     for (int product = 0; product < sparse_products(w); product++)
         for (int group = 0; group < sparse_groups(w, product); group++)
             for (int i = 0; i < SPARSE_OUTPUTS; i++) {
@@ -75,7 +75,7 @@ static void decode(const sparse_window *w, const float *weight, float (*band)[MO
  * half of the window. */
 static void check_lanes(const sparse_window *w) {
     int points = w->dtype == STN_F16 ? 2 : 1;
-    bool seen[MOST_COLUMNS] = {false};
+    bool seen[MAX_COLUMNS] = {false};
     for (int product = 0; product < sparse_products(w); product++) {
         int registers = sparse_groups(w, product) / 2;
         for (int t = 0; t < 4; t++)
@@ -101,7 +101,7 @@ Test(sparse_encode, decodes_to_the_taps) {
         stn_dtype dtype = variant % 2 ? STN_F32 : STN_F16;
         int most = variant % 3 ? 7 : 60;
         if (!make_window(dtype, between(0, most), between(0, most), between(0, 2) / 2, &w)) continue;
-        static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
+        static float weight[MAX_COLUMNS], band[SPARSE_OUTPUTS][MAX_COLUMNS];
         draw_weights(&w, weight);
         check_lanes(&w);
         decode(&w, weight, band);
@@ -123,7 +123,7 @@ Test(sparse_encode, zeros_stay_legal) {
     for (int variant = 0; variant < 400; variant++) {
         sparse_window w;
         if (!make_window(variant % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
-        static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
+        static float weight[MAX_COLUMNS], band[SPARSE_OUTPUTS][MAX_COLUMNS];
         const int kept = variant % 4 ? between(0, w.span) : -1; /* the only nonzero tap */
         for (int j = 0; j <= w.span; j++) weight[j] = j == kept ? 0.75f : 0;
         decode(&w, weight, band);

@@ -220,13 +220,14 @@ static double fold_cycles(const stn_task *task, const faces_tile *tile, const pa
     return most;
 }
 
-/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window, of
- * which NVRTC 13 does not hold more points for a reach of 64 than for one of 32), shared memory and
- * threads. */
-#define MOST_HELD 64 /* points of a window besides those of the patch */
+/* Registers hold at most this many points of a window's row besides those of the patch: NVRTC 13
+ * needs no more registers for a reach of 64 to either side than for one of 32. */
+#define MAX_HELD 64
+/* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window),
+ * shared memory and threads. */
 static int resident(const stn_task *task, const stn_machine *machine, const faces_tile *tile) {
     int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
-    int window = tile->points + (int)stn_min(task->reach[2][0] + task->reach[2][1], MOST_HELD);
+    int window = tile->points + (int)stn_min(task->reach[2][0] + task->reach[2][1], MAX_HELD);
     int registers = (int)stn_round_up(words * (points + points / 8 + window) + 28, 8);
     int by_registers =
             (int)machine->registers_per_multiprocessor / (registers * (int)stn_round_up(tile->threads, WARP)),
@@ -332,7 +333,7 @@ void faces_tile_use_weights(const stn_task *task, faces_tile *tile) {
 /* The kernel has code of its own for the faces of each axis, which unrolls a step of a patch. More
  * instructions than this take over a second to compile. Patches of fewer points are hardly slower
  * then, because arithmetic dominates. */
-#define MOST_UNROLLED 2600
+#define MAX_UNROLLED 2600
 static double unrolled(const patch_work *w) {
     const int *tiled = w->pieces->tiled;
     return w->operations * (tiled[0] + tiled[1] + tiled[2]);
@@ -356,7 +357,7 @@ bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         tile.rows = patches[i].rows, tile.points = patches[i].points;
         if (task->rank != patches[i].rank) continue;
         const patch_work w = work_of(task, &pieces, &tile);
-        if (unrolled(&w) > MOST_UNROLLED && best->seconds < INFINITY) continue;
+        if (unrolled(&w) > MAX_UNROLLED && best->seconds < INFINITY) continue;
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
             for (int k = 0; k < 3 && fits; k++)

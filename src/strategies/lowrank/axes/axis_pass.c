@@ -11,7 +11,7 @@
 #include "strategies/common/rounding_on_few_points.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-#define MOST_BLOCKS 4      /* resident on a multiprocessor */
+#define MAX_BLOCKS 4       /* resident on a multiprocessor */
 #define STATIC_SHARED 4096 /* maximum size in bytes */
 #define OTHER_REGISTERS 75 /* registers of a lane besides its sums and its band, as compiled */
 
@@ -37,7 +37,7 @@ static void fit_registers(const stn_task *task, lowrank_pass *p) {
     p->band_in_registers = task->dtype != STN_F64 || p->input_blocks <= 5;
     int64_t registers = stn_round_up(sums + (p->band_in_registers ? band : 0) + OTHER_REGISTERS, 8);
     int64_t blocks = 65536 / (32 * LOWRANK_PASS_WARPS * stn_min(registers, 255));
-    p->blocks = (int)stn_max(2, stn_min(blocks, MOST_BLOCKS));
+    p->blocks = (int)stn_max(2, stn_min(blocks, MAX_BLOCKS));
 }
 
 static int64_t march_stages(const lowrank_pass *p, int64_t outputs) {
@@ -192,7 +192,7 @@ int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_
         words[3 + i] = task->n[axes[i]];
         for (int axis = 0; axis < 3; axis++) words[6 + 3 * i + axis] = grids[i].at->stride[axes[axis]];
         words[15 + i] = grids[i].at->batch;
-        stn_task_live_points(task, axes[i], &words[18 + i], &words[21 + i]);
+        stn_task_updated_range(task, axes[i], &words[18 + i], &words[21 + i]);
     }
     words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->all_segments;
     return stn_div_up(p->all_segments, LOWRANK_PASS_WARPS);

@@ -51,7 +51,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 /* ---- candidates */
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    lowrank_shape best[LOWRANK_MOST_BEST];
+    lowrank_shape best[LOWRANK_MAX_BEST];
     size_t count = lowrank_search(task, machine, INT_MAX, best, most);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;

@@ -12,8 +12,8 @@
 #include "strategies/lowrank/lowrank_types.h"
 
 /* A way to split the taps is given up after it has failed for this many consecutive f. */
-#define MOST_FAILURES 2
-#define MOST_IDLE 4 /* more steps are not tried after 4 consecutive f that cannot be cheaper */
+#define MAX_FAILURES 2
+#define MAX_IDLE 4 /* more steps are not tried after 4 consecutive f that cannot be cheaper */
 
 /* Whether the reach of the fused taps fills blocks of 8 rows and columns well. */
 static bool worth_trying(const stn_task *task, int fused) {
@@ -38,8 +38,8 @@ typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     lowrank_shape *best;
-    size_t count, most; /* at most LOWRANK_MOST_BEST */
-    double seconds[LOWRANK_MOST_BEST];
+    size_t count, most; /* at most LOWRANK_MAX_BEST */
+    double seconds[LOWRANK_MAX_BEST];
     stn_power taps; /* 2D: the power for the most steps that were needed so far */
     attempt attempts[LOWRANK_SPLITS];
     int faces_fused; /* steps of a launch whose faces have the cost `faces` */
@@ -102,8 +102,8 @@ static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank
     return false;
 }
 
-/* The reach of a launch's taps, without the outermost ones of which the terms need nothing, since
- * their weights together are at most the terms' tolerance. */
+/* The reach that the terms of a launch need at least: the outermost taps whose magnitudes together
+ * are within the terms' tolerance are left out. */
 static int least_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side) {
     const double tolerance = fmax(lowrank_term_tolerance(task, shape), DBL_EPSILON);
     double at[STN_MAX_RADIUS + 1] = {0}, all = 0, beyond = 0;
@@ -197,7 +197,7 @@ static sum_of_terms split_taps(search *s, const lowrank_shape *shape, lowrank_sp
  * cheap bound. */
 static bool can_win(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
-    if (a->failures == MOST_FAILURES) return false;
+    if (a->failures == MAX_FAILURES) return false;
     if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
     int most = affordable_terms(s, shape);
     if (!most || shorter_terms(s, shape, split) > most) return false;
@@ -252,7 +252,7 @@ static size_t find_shapes(const stn_task *task, const stn_machine *machine, int 
             insert_candidate(&s, &shape);
         else
             idle = try_plane(&s, &shape) || (machine->time_limit > 0 && s.count < most) ? 0 : idle + 1;
-        if (idle == MOST_IDLE) break;
+        if (idle == MAX_IDLE) break;
     }
     stn_power_clear(&s.taps);
     return s.count;
@@ -260,7 +260,7 @@ static size_t find_shapes(const stn_task *task, const stn_machine *machine, int 
 
 size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
                       size_t most) {
-    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX);
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MAX_BEST ? most : LOWRANK_MAX_BEST, SIZE_MAX);
 }
 
 bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {

@@ -11,18 +11,18 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-#define MOST_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
-#define MOST_BLOCKS_Y 10
-#define MOST_REACH_LINE 96
+#define MAX_BLOCKS_X 9 /* blocks of 8 columns whose partial sums stay in registers */
+#define MAX_BLOCKS_Y 10
+#define MAX_REACH_LINE 96
 #define MIXED_PAIR 36 /* elements of two rows in lowrank_mixed */
 /* lowrank_mixed: numbers that a lane holds (bands, rows, sums). Up to 58, three blocks fit on a
  * multiprocessor, up to 72 two; beyond, registers spill. All sums and products are unrolled, so
- * MIXED_MOST_SUMS limits their number. */
+ * MIXED_MAX_SUMS limits their number. */
 #define MIXED_THREE_BLOCKS 58
 #define MIXED_TWO_BLOCKS 72
-#define MIXED_MOST_SUMS 96
+#define MIXED_MAX_SUMS 96
 #define STATIC_SHARED 20480 /* bands and row starts need less */
-#define MOST_STATIC_SHARED 49152
+#define MAX_STATIC_SHARED 49152
 /* Rates of these kernels on an H200, as fractions of the tensor cores' rate or of the copy
  * bandwidth, and cycles of a block's march. */
 static const struct {
@@ -231,7 +231,7 @@ static void fit_plane(const stn_task *task, lowrank_shape *shape) {
 
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
-    if (fused > LOWRANK_MOST_FUSED) return false;
+    if (fused > LOWRANK_MAX_FUSED) return false;
     const uint64_t launches = (task->steps - 1) / (uint64_t)fused + 1;
     shape->launches = launches < INT32_MAX ? (int)launches : INT32_MAX;
     shape->fused = fused;
@@ -242,10 +242,10 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->extended = stn_task_has_extension(task);
     if (!is_line(task)) {
         shape->even = stn_task_is_symmetric(task, 1) && stn_task_is_symmetric(task, 2);
-        return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
+        return blocks_x(task, shape) <= MAX_BLOCKS_X && blocks_y(task, shape) <= MAX_BLOCKS_Y;
     }
     for (int side = 0; side < 2; side++)
-        if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
+        if (lowrank_reach(task, shape, 2, side) > MAX_REACH_LINE) return false;
     fit_line(task, shape);
     return true;
 }
@@ -258,7 +258,7 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
     shape->warps = 4;
     shape->stages = 3;
     shape->blocks = held <= MIXED_THREE_BLOCKS ? 3 : 2;
-    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS;
+    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MAX_SUMS;
 }
 
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
@@ -274,7 +274,7 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
         return false;
     /* Bands and the stages of a march must fit a block's shared memory. */
     const size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
-    if (fixed > MOST_STATIC_SHARED || lowrank_shared(task, shape) + fixed > machine->shared_per_block) return false;
+    if (fixed > MAX_STATIC_SHARED || lowrank_shared(task, shape) + fixed > machine->shared_per_block) return false;
     int64_t tiles_y, tiles_x;
     fit_segment(task, machine, shape);
     lowrank_tiles(task, shape, &tiles_y, &tiles_x);

@@ -153,17 +153,17 @@ typedef struct volume_state {
 
 STN_CANDIDATE_READER(lowrank_volume_shape, volume_shape_of)
 
-#define MOST_CANDIDATES 4
+#define MAX_CANDIDATES 4
 /* More steps are not tried after this many consecutive f that have no core or cannot be cheaper. */
-#define MOST_FAILURES 2
+#define MAX_FAILURES 2
 
 /* Candidates so far, cheapest first, and their problem. */
 typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     stn_candidate *list;
-    size_t count, most; /* at most MOST_CANDIDATES */
-    double seconds[MOST_CANDIDATES];
+    size_t count, most; /* at most MAX_CANDIDATES */
+    double seconds[MAX_CANDIDATES];
     lowrank_volume_shape last; /* of the last f with a core; more steps take no fewer products */
     bool too_many_terms;       /* see lowrank_volume_fit; more steps need no fewer terms */
 } search;
@@ -207,7 +207,7 @@ static bool fuse(const stn_task *task, stn_power *taps, int fused) {
 /* Finds candidates with at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_volume_shapes(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
                                  size_t most, size_t enough) {
-    search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
+    search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MAX_CANDIDATES)};
     stn_power taps;
     lowrank_core core;
     int failures = 0;
@@ -224,7 +224,7 @@ static size_t find_volume_shapes(const stn_task *task, const stn_machine *machin
         if (outlook == CAN_WIN && lowrank_volume_fit(task, machine, &taps, 0, &s.too_many_terms, &core, &s.last)) {
             insert_candidate(&s, &s.last);
             failures = 0;
-        } else if (++failures == MOST_FAILURES)
+        } else if (++failures == MAX_FAILURES)
             break;
         /* One tap: f steps are no more work than one. */
         if (taps.size[0] * taps.size[1] * taps.size[2] == 1) break;

@@ -156,7 +156,7 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
     }
 }
 
-#define MOST_STATIC_SHARED (48 * 1024)
+#define MAX_STATIC_SHARED (48 * 1024)
 /* Shared memory besides the stages: zero-padded bands (single elements in f64, pairs in parts in
  * other types), and the starts of rows and columns. */
 static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core,
@@ -183,7 +183,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
     count_work(task, taps, core, b);
     int stage = b->shared;
     size_t fixed = static_bytes(task, taps, core, b);
-    if (fixed > MOST_STATIC_SHARED) return false;
+    if (fixed > MAX_STATIC_SHARED) return false;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
         b->shared = alignment_pad_bytes(task, taps) + stage * b->stages;
         size_t bytes = (size_t)b->shared + fixed + 1024; /* reserved in every block */
