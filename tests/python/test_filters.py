@@ -167,6 +167,13 @@ class Random(RandomCase):
                     self.assertLess(seconds(long.reshape(-1, points), w), 15 * seconds(long, w))
         self.assertLess(seconds(np.ones((20000, 1), 'i2'), [[1, 2, 4]]), 20 * seconds(np.ones((20, 1000), 'i2'), [[1, 2, 4]]))
 
+    def test_very_many_taps_take_transforms(self):
+        """Single steps to float32 compute results again that are close to a boundary of rounding."""
+        request = dict(boundary='mirror', dtype='f4', device='host')
+        weights = np.random.default_rng(13).standard_normal((101, 101))
+        seconds = [stentor.Plan((828, 1125), weights, accuracy=each, **request).predicted_seconds for each in ('local', 'global')]
+        self.assertGreater(seconds[0], 10 * seconds[1])
+
     def test_axes_out_of_range(self):
         """numpy's AxisError, as in scipy, is a ValueError and an IndexError."""
         for kind in (ValueError, IndexError):
