@@ -233,9 +233,9 @@ static bool supports(const stn_task *task, bool exact) {
 }
 
 /* Operations, as in cost_of, for the results in f32 that lie so close to the boundary between two
- * rounded values that they are summed alone. Their share is the bound of the error, which grows with
- * the number of roundings and with N, over the distance of two floats; fitted to weights and data
- * of random signs. */
+ * rounded values that they are summed alone. Their share is the bound of the error, which is
+ * proportional to the number of roundings and to N, over the distance of two floats; fitted to
+ * weights and data of random signs. */
 static double single_cost(const stn_task *task, int64_t length) {
     const double rows = (double)(task->reach[1][0] + task->reach[1][1] + 1), taps = (double)task->ntaps;
     return SINGLE_POINTS * taps * sqrt(rows * (double)length) * taps * 0x1p-26;
