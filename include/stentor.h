@@ -1001,6 +1001,10 @@ typedef struct stn_box_filter {
      * inner % next->points == 0, next->outer * next->points == outer * points * inner. Both are
      * computed at once, and the results between them stay in cache. */
     const struct stn_box_filter *next;
+    /* Called about every 50 ms with done = 0 and total = 1, and at the end with done = 1; NULL:
+     * never. A result other than 0 cancels the filter: STN_ERROR_CANCELLED, `out` undefined. */
+    stn_progress_fn progress;
+    void *progress_user;
 } stn_box_filter;
 #define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)
 

@@ -19,7 +19,7 @@ from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
 from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
 from ._problem import NARROW, WRAP, Layout, Request, regular
-from ._progress import here
+from ._progress import Watch, here, may_handle_signals
 from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
@@ -34,7 +34,8 @@ SMALL = 4096  # points of an array below which making such a matrix takes longer
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
-LARGEST_UNINTERRUPTED = 1 << 25  # points below which two passes at once hardly delay Ctrl-C
+# Below so many points, a box or two passes at once hardly delay Ctrl-C.
+LARGEST_UNINTERRUPTED = 1 << 25
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
 MOST_SUMS = 1 << 19  # numbers of block sums beyond which two boxes are faster one after the other
 STRIP = 16  # columns that are copied together: at least a cache line
@@ -272,9 +273,15 @@ class Box:
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense."""
         source, error = np.ascontiguousarray(source), new_error()
-        box = self._shaped(source.shape)
-        run = lib.stn_box_filter_run
-        check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
+        box, watch = self._shaped(source.shape), None
+        if here.progress is not None or source.size >= LARGEST_UNINTERRUPTED and may_handle_signals():
+            # A copy: other threads use the original.
+            watch, box = Watch(), ffi.new('stn_box_filter *', box[0])
+            box.progress = watch.function
+        status = lib.stn_box_filter_run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error)
+        if watch is not None:
+            watch.check()
+        check(status, error)
 
 
 class TwoPasses:

@@ -116,7 +116,8 @@ def interruptible(make: Callable[[], Any]) -> Any:
     """The result of a function that works in the library for long without calling a Watch.
 
     On the main thread, another thread calls it, so that Ctrl-C is handled at once. The function
-    then runs to its end or until the process exits, and its result is dropped."""
+    then runs to its end or until the process exits, and its result is dropped. If no thread can be
+    started, this thread calls the function, and Ctrl-C waits for its end."""
     if not may_handle_signals():
         return make()
     made: List[Any] = []
@@ -130,7 +131,10 @@ def interruptible(make: Callable[[], Any]) -> Any:
             raised.append(error)
         ended.set()
 
-    threading.Thread(target=run, name='stentor tables', daemon=True).start()
+    try:
+        threading.Thread(target=run, name='stentor tables', daemon=True).start()
+    except RuntimeError:  # a limit of the system, or the interpreter is shutting down
+        return make()
     while not ended.wait(SIGNALS):
         pass
     if raised:

@@ -232,9 +232,22 @@ static bool supports(const stn_task *task, bool exact) {
     return task->divisor == 1 ? quantum > -1.0 / (2 * BOX_OVERHEAD_POINTS) : quantum > 0;
 }
 
+/* Operations, as in cost_of, for the results in f32 that lie so close to the boundary between two
+ * rounded values that they are summed alone. Their share is the bound of the error, which is
+ * proportional to the number of roundings and to N, over the distance of two floats; fitted to
+ * weights and data of random signs. */
+static double single_cost(const stn_task *task, int64_t length) {
+    const double rows = (double)(task->reach[1][0] + task->reach[1][1] + 1), taps = (double)task->ntaps;
+    return SINGLE_POINTS * taps * sqrt(rows * (double)length) * taps * 0x1p-26;
+}
+
 double stn_row_spectra_cost(const stn_task *task, bool exact) {
-    const double cost = task->ntaps >= MIN_TAPS && supports(task, exact) ? cost_at(task, length_of(task)) : INFINITY;
-    return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
+    if (task->ntaps < MIN_TAPS || !supports(task, exact)) return INFINITY;
+    const int64_t length = length_of(task);
+    const double cost = cost_at(task, length), taps = (double)task->ntaps;
+    const bool rounds = exact && stn_task_element(task, true) == STN_ELEMENT_F32;
+    if (!(cost < 0.9 * taps)) return INFINITY;
+    return fmin(cost + (rounds ? single_cost(task, length) : 0), taps);
 }
 
 static int64_t row_of_tap(const stn_task *task, size_t k) {

@@ -110,11 +110,30 @@ static stn_layout layout_of(const void *at, stn_element element, int64_t first, 
     return layout;
 }
 
+/* The task of some grids of the batch. Single lines become rows of one grid, and 2D grids its
+ * planes: to begin a small grid takes longer than to compute it. It shares the taps of the
+ * original. */
+static stn_task task_of_grids(const stn_task *task, int64_t *grids) {
+    const int(*reach)[2] = task->reach;
+    stn_task some = *task;
+    if (*grids == 1 || task->n[0] > 1 || reach[0][0] || reach[0][1]) return some;
+    const int axis = task->n[1] > 1 || reach[1][0] || reach[1][1] ? 0 : 1;
+    some.n[axis] = *grids;
+    some.in_stride[axis] = task->in_batch_stride;
+    some.out_stride[axis] = task->out_batch_stride;
+    some.source_stride[axis] = task->source_batch_stride;
+    some.batch = *grids = 1;
+    return some;
+}
+
 /* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
  * step writes to out; in place with an odd number of steps, to the workspace, which is copied. */
-static void run_chunk(const stn_task *task, const stn_row_spectra *spectra, stn_pool *pool, int64_t first,
+static void run_chunk(const stn_task *whole, const stn_row_spectra *spectra, stn_pool *pool, int64_t first,
                       int64_t grids, uint64_t begin, uint64_t end, const void *in, const void *source, void *out,
                       void *workspace) {
+    const int64_t most = chunk_grids(whole), other_points = most * whole->n[0] * whole->n[1] * whole->n[2];
+    const uint64_t before = (uint64_t)(first / most) * whole->steps, passes = stn_host_passes(whole);
+    const stn_task some = spectra ? *whole : task_of_grids(whole, &grids), *const task = &some;
     stn_layout from = layout_of(in, stn_task_element(task, false), first, task->in_stride, task->in_batch_stride);
     stn_layout to = layout_of(out, stn_task_element(task, true), first, task->out_stride, task->out_batch_stride);
     const int64_t dense[3] = {task->n[1] * task->n[2], task->n[2], 1}, points = task->n[0] * task->n[1] * task->n[2];
@@ -122,13 +141,12 @@ static void run_chunk(const stn_task *task, const stn_row_spectra *spectra, stn_
     stn_layout other = to; /* the buffer that alternates with the workspace */
     if (buffers_of(task) == 2) {
         other = work;
-        other.base += chunk_grids(task) * points * work.size;
+        other.base += other_points * work.size;
     }
 
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box, .spectra = spectra};
     stn_step_begin(&pass.step, task);
     stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
-    const uint64_t before = (uint64_t)(first / chunk_grids(task)) * task->steps, passes = stn_host_passes(task);
     if (source)
         pass.step.source =
             layout_of(source, stn_element_of(task->dtype), first, task->source_stride, task->source_batch_stride);

@@ -24,6 +24,8 @@
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
 #define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
 #define LEAST_DENSE 256        /* the same for a full box of taps */
+#define MAX_AT_ONCE 256        /* maximum number of lines that are read in place */
+#define SHORT_ROW 48           /* maximum number of points of rows that are computed by columns */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
 #define MIN_BLOCK_POINTS 64    /* for longer rows */
 #define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
@@ -89,13 +91,15 @@ static void load_line(const stn_step *step, const char *row, int64_t x, int64_t 
         for (int64_t k = 0; k < count; k++) memcpy(to + k * size, row + (x + k) * stride, (size_t)size);
 }
 
-/* Copies one number of the lines' type in each of `rows` rows; strides are in bytes. */
+/* Copies one number of 1, 2, 4 or 8 bytes in each of `rows` rows; strides are in bytes. */
 static void copy_column(int64_t size, const char *from, int64_t from_stride, char *to, int64_t to_stride,
                         int64_t rows) {
     if (size == 4)
         for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 4);
     else if (size == 8)
         for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 8);
+    else if (size == 2)
+        for (int64_t r = 0; r < rows; r++) memcpy(to + r * to_stride, from + r * from_stride, 2);
     else
         for (int64_t r = 0; r < rows; r++) to[r * to_stride] = from[r * from_stride];
 }
@@ -240,7 +244,8 @@ static bool find_lines(const stn_tile *tile, int64_t i1, const void **lines) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
     const int64_t at[3] = {tile->first[0], i1, tile->x}, counts[3] = {1, 1, tile->count};
-    if (!step->lines || step->from.stride[2] != 1 || !is_line(step, &step->from)) return false;
+    if (!step->lines || step->lines > MAX_AT_ONCE || step->from.stride[2] != 1 || !is_line(step, &step->from))
+        return false;
     for (int axis = 0; axis < 3 && !tile->inside; axis++)
         if (at[axis] < task->reach[axis][0] || at[axis] + counts[axis] + task->reach[axis][1] > task->n[axis])
             return false;
@@ -540,13 +545,16 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
  * the points between two rows' interiors are overwritten, by edges or by copies of frozen points.
  *
  * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
- * copied into the buffer, and each column of an edge is summed as one line. */
+ * copied into the buffer, and each column of an edge is summed as one line.
+ *
+ * Other short rows are computed along columns as a whole, which are then one edge: rows of any
+ * type, also where taps read past sides. */
 typedef struct inside_rows {
-    bool at_once, joined;
-    int64_t edge[2][2]; /* points of a row: the low edge, and the high edge */
-    int64_t most;       /* points that are computed at once */
-    int64_t tile_rows;  /* of a tile */
-    int64_t pitch;      /* points of a column's copy */
+    bool at_once, joined, by_columns; /* by_columns excludes the others */
+    int64_t edge[2][2];               /* points of a row: the low edge, and the high edge */
+    int64_t most;                     /* points that are computed at once */
+    int64_t tile_rows;                /* of a tile */
+    int64_t pitch;                    /* points of a column's copy */
     /* points from the begin of the buffer to the tap of each line at the first point of an edge */
     int64_t position[2][STN_MAX_LINES];
 } inside_rows;
@@ -563,20 +571,32 @@ static size_t plane_of_taps(const stn_task *task, size_t first, int64_t range[2]
     return k;
 }
 
+/* The columns of one plane that are copied for an edge; range: of the offsets of the plane's taps.
+ * If rows are computed by columns: all columns, and one of the constant past each constant side. */
+static void find_columns(const stn_step *step, const inside_rows *rows, int side, const int64_t range[2],
+                         int64_t columns[2]) {
+    const stn_boundary *sides = step->task->boundary[2];
+    const bool all = rows->by_columns && side == 0;
+    columns[0] = all ? 0 - (sides[0].kind == STN_CONSTANT) : rows->edge[side][0] + range[0];
+    columns[1] = all ? step->task->n[2] + (sides[1].kind == STN_CONSTANT) : rows->edge[side][1] + range[1];
+    if (rows->edge[side][0] >= rows->edge[side][1]) columns[1] = columns[0];
+}
+
 /* Finds where taps read in the buffer. Returns false if the buffers are too small. */
 static bool place_edges(const stn_step *step, inside_rows *rows) {
     const stn_task *task = step->task;
-    int64_t position[2][STN_MAX_LINES], columns = 0, range[2];
+    int64_t position[2][STN_MAX_LINES], columns = 0, range[2], copied[2];
     rows->pitch = rows->tile_rows + task->reach[1][0] + task->reach[1][1];
     for (size_t first = 0, end; first < task->ntaps; first = end) {
         end = plane_of_taps(task, first, range);
         for (int side = 0; side < 2; side++) {
-            const int64_t points = rows->edge[side][1] - rows->edge[side][0];
+            find_columns(step, rows, side, range, copied);
             for (size_t k = first; k < end; k++) {
-                const int64_t *offset = task->taps[k].offset;
-                position[side][k] = (columns + offset[2] - range[0]) * rows->pitch + task->reach[1][0] + offset[1];
+                const int64_t *offset = task->taps[k].offset,
+                              column = rows->by_columns ? 0 : rows->edge[side][0] + offset[2];
+                position[side][k] = (columns + column - copied[0]) * rows->pitch + task->reach[1][0] + offset[1];
             }
-            if (points > 0) columns += points + range[1] - range[0];
+            columns += copied[1] - copied[0];
         }
     }
     for (size_t k = 0; k < step->lines; k++)
@@ -592,9 +612,10 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
     rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task, rows->tile_rows), 1),
                          step->block_points);
-    rows->at_once = rows->joined = false;
-    if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
-        !is_line(step, &step->to) || step->source.base || step->divisor != 1)
+    rows->at_once = rows->joined = rows->by_columns = false;
+    memset(rows->edge, 0, sizeof rows->edge);
+    if (!step->lines || step->lines > MAX_AT_ONCE || step->from.stride[2] != 1 || step->to.stride[2] != 1 ||
+        !is_line(step, &step->from) || !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
     rows->joined = !is_dense && box->end[2] - box->begin[2] == n && TILE_ROWS * n <= rows->most &&
                    step->from.stride[1] == n && step->to.stride[1] == n;
@@ -611,6 +632,19 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     while (!(rows->at_once = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
 }
 
+/* Finds how short rows are computed by columns. */
+static void find_short_rows(const stn_step *step, const stn_box *box, const int64_t live[2], inside_rows *rows) {
+    const int64_t n = step->task->n[2], all = box->end[1] - box->begin[1];
+    rows->by_columns = step->lines && !step->source.base && n <= SHORT_ROW && n <= all;
+    if (!rows->by_columns) return;
+    rows->edge[0][0] = live[0];
+    rows->edge[0][1] = rows->edge[1][0] = rows->edge[1][1] = live[1];
+    rows->tile_rows = stn_min(MAX_BLOCK_POINTS, all);
+    bool fits;
+    while (!(fits = place_edges(step, rows)) && rows->tile_rows > TILE_ROWS) rows->tile_rows /= 2;
+    rows->by_columns = fits;
+}
+
 static bool is_inside(const stn_tile *tile) {
     const stn_task *task = tile->step->task;
     const int64_t rows[2] = {1, tile->rows};
@@ -621,35 +655,101 @@ static bool is_inside(const stn_tile *tile) {
     return true;
 }
 
+/* Rows of one plane, of which columns are copied. */
+typedef struct rows_of_plane {
+    const char *row;      /* point 0 of the first row; NULL: past a side */
+    double constant;      /* past a constant side: the value of all points */
+    int64_t size, stride; /* bytes from point to point, and from row to row */
+    int64_t count;        /* number of rows */
+} rows_of_plane;
+
+/* Rows i1 and following, at most `count`. Numbers of another type than the lines' are converted,
+ * into memory of the tile. */
+static rows_of_plane find_rows(stn_tile *tile, int64_t i0, int64_t i1, int64_t count) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const stn_layout *from = &step->from;
+    const int64_t n = task->n[2], j0 = stn_task_fold(task, 0, i0), j1 = stn_task_fold(task, 1, i1);
+    const bool inside = i1 >= 0 && i1 < task->n[1];
+    rows_of_plane rows = {.count = inside ? stn_min(count, task->n[1] - i1) : 1};
+    if (j0 < 0 || j1 < 0) {
+        rows.constant = j0 < 0 ? stn_step_constant(task, 0, j0) : stn_step_constant(task, 1, j1);
+        return rows;
+    }
+    rows.row = row_at(from, tile->batch, j0, j1);
+    rows.size = from->stride[2] * from->size;
+    rows.stride = from->stride[1] * from->size;
+    if (is_line(step, from)) return rows;
+    double *const to = tile->carried[0];
+    rows.count = stn_min(rows.count, (int64_t)(sizeof tile->carried / sizeof *to) / n);
+    if (rows.size == from->size && rows.stride == n * rows.size)
+        load(step, from, rows.row, 0, rows.count * n, to);
+    else
+        for (int64_t r = 0; r < rows.count; r++) load(step, from, rows.row + r * rows.stride, 0, n, to + r * n);
+    rows.row = (const char *)to;
+    rows.size = sizeof *to;
+    rows.stride = n * rows.size;
+    return rows;
+}
+
 /* Copies the columns that taps read of both edges into the buffer. */
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
-    const int64_t size = step->line_size, n = task->n[2], rows = tile->rows + task->reach[1][0] + task->reach[1][1];
-    char *to = (char *)tile->buffer;
-    int64_t range[2];
-    for (size_t first = 0, end; first < task->ntaps; first = end) {
+    const int64_t pitch = inside->pitch * step->line_size;
+    const int64_t count = tile->rows + task->reach[1][0] + task->reach[1][1];
+    char *plane = (char *)tile->buffer, *to = plane;
+    int64_t range[2], columns[2];
+    for (size_t first = 0, end; first < task->ntaps; first = end, plane = to) {
         end = plane_of_taps(task, first, range);
-        const char *row = row_at(&step->from, tile->batch, tile->first[0] + task->taps[first].offset[0],
-                                 tile->first[1] - task->reach[1][0]);
-        for (int side = 0; side < 2; side++) {
-            const int64_t *edge = inside->edge[side];
-            if (edge[0] >= edge[1]) continue;
-            for (int64_t i = edge[0] + range[0]; i < edge[1] + range[1]; i++, to += inside->pitch * size) {
-                const int64_t j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
-                if (j < 0)
-                    fill_line(step, stn_step_constant(task, 2, j), rows, to);
-                else
-                    copy_column(size, row + j * size, step->from.stride[1] * size, to, size, rows);
+        const int64_t i0 = tile->first[0] + task->taps[first].offset[0], i1 = tile->first[1] - task->reach[1][0];
+        for (int64_t r = 0; r < count;) {
+            const rows_of_plane rows = find_rows(tile, i0, i1 + r, count - r);
+            to = plane + r * step->line_size;
+            for (int side = 0; side < 2; side++) {
+                find_columns(step, inside, side, range, columns);
+                for (int64_t i = columns[0]; i < columns[1]; i++, to += pitch) {
+                    const int64_t j = stn_task_fold(task, 2, i);
+                    if (!rows.row || j < 0)
+                        fill_line(step, rows.row ? stn_step_constant(task, 2, j) : rows.constant, rows.count, to);
+                    else
+                        copy_column(step->line_size, rows.row + j * rows.size, rows.stride, to, step->line_size,
+                                    rows.count);
+                }
             }
+            to -= r * step->line_size;
+            r += rows.count;
         }
     }
+}
+
+/* Writes the sums of point i of each of the tile's rows. */
+static void write_column(stn_tile *tile, int64_t i, double *sums) {
+    const stn_step *step = tile->step;
+    const stn_layout *layout = &step->to;
+    const int64_t size = layout->size;
+    const char *from = (const char *)sums;
+    if (!is_line(step, layout)) {
+        if (step->divisor != 1)
+            for (int64_t r = 0; r < tile->rows; r++) sums[r] /= step->divisor;
+        step->kernels->store[layout->element](tile->carried, sums, (size_t)tile->rows);
+        from = (const char *)tile->carried;
+    }
+    copy_column(size, from, size,
+                row_at(layout, tile->batch, tile->first[0], tile->first[1]) + i * layout->stride[2] * size,
+                layout->stride[1] * size, tile->rows);
+}
+
+/* The column that a tap reads at point i of rows that are computed by columns. */
+static int64_t column_of(const stn_step *step, int64_t i) {
+    const int64_t n = step->task->n[2], j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
+    return j == -2 ? n : j;
 }
 
 /* Computes both edges of a tile's rows. */
 static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
-    const int64_t size = step->line_size;
+    const stn_task *task = step->task;
     const void *lines[STN_MAX_LINES];
     stn_terms terms = step->terms;
     terms.lines = lines;
@@ -659,23 +759,27 @@ static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     copy_edges(tile, inside);
     for (int side = 0; side < 2; side++)
         for (int64_t i = inside->edge[side][0]; i < inside->edge[side][1]; i++) {
-            const int64_t column = (i - inside->edge[side][0]) * inside->pitch;
-            for (size_t k = 0; k < step->lines; k++)
-                lines[k] = (const char *)tile->buffer + (inside->position[side][k] + column) * size;
+            for (size_t k = 0; k < step->lines; k++) {
+                int64_t column = i - inside->edge[side][0];
+                if (inside->by_columns) column = column_of(step, i + task->taps[step->order[k]].offset[2]);
+                lines[k] =
+                    (const char *)tile->buffer + (inside->position[side][k] + column * inside->pitch) * step->line_size;
+            }
             sum_terms(tile, &terms, tile->sums[0], false);
-            copy_column(size, (const char *)tile->sums, size,
-                        row_at(&step->to, tile->batch, tile->first[0], tile->first[1]) + i * size,
-                        step->to.stride[1] * size, tile->rows);
+            write_column(tile, i, tile->sums[0]);
         }
 }
 
 /* The number of rows of the tile that begins at row i1. Rows whose taps reach past a side are in
  * other tiles than those that are computed at once. */
-static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, int64_t i1, int64_t end) {
-    const int *reach = step->task->reach[1];
-    const int64_t low = reach[0], high = step->task->n[1] - reach[1];
-    const int64_t rows = i1 >= low && i1 < high ? inside->tile_rows : TILE_ROWS;
+static int64_t rows_of_tile(const stn_step *step, const inside_rows *inside, const inside_rows *columns, int64_t i0,
+                            int64_t i1, int64_t end) {
+    const int(*reach)[2] = step->task->reach;
+    const int64_t low = reach[1][0], high = step->task->n[1] - reach[1][1];
+    const bool within = i1 >= low && i1 < high && i0 >= reach[0][0] && i0 < step->task->n[0] - reach[0][1];
+    int64_t rows = within ? inside->tile_rows : TILE_ROWS;
     if (inside->at_once) end = stn_min(end, i1 < low ? low : i1 < high ? high : end);
+    if (columns->by_columns && !(within && inside->at_once)) rows = columns->tile_rows;
     return stn_min(rows, end - i1);
 }
 
@@ -694,26 +798,30 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     }
     const bool is_dense = find_dense(step, &dense);
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
-    inside_rows whole;
+    inside_rows whole, columns;
     find_inside_rows(step, box, live[2], is_dense, &whole);
+    find_short_rows(step, box, live[2], &columns);
+    if (columns.by_columns && 2 * (whole.edge[1][0] - whole.edge[0][1]) <= step->task->n[2]) whole.at_once = false;
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         tile.first[0] = i0;
         for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_continues(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, i1, live[1][1]);
+            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : rows_of_tile(step, &whole, &columns, i0, i1, live[1][1]);
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
+            const bool by_columns = !all && !tile.inside && columns.by_columns;
             const int64_t end = tile.inside ? whole.edge[1][0] + (rows - tile.rows) * step->task->n[2] : live[2][1];
-            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && !all; tile.x += tile.count) {
+            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && !all && !by_columns;
+                 tile.x += tile.count) {
                 tile.count = stn_min(end - tile.x, tile.inside ? whole.most : step->block_points);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
             tile.rows = rows;
             /* The rows are now in cache. */
-            if (tile.inside) compute_edges(&tile, &whole);
+            if (tile.inside || by_columns) compute_edges(&tile, by_columns ? &columns : &whole);
             /* Frozen points, whose rows are now in cache. Those at the end of a joined row and at
              * the begin of the next one are copied together. */
             const int64_t joints = tile.inside && whole.joined ? rows - 1 : 0;

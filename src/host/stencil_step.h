@@ -13,7 +13,7 @@ typedef struct stn_layout {
     int64_t size; /* bytes of an element */
 } stn_layout;
 
-#define STN_MAX_LINES 256 /* maximum number of lines of one sum */
+#define STN_MAX_LINES 1024 /* maximum number of lines of one sum */
 
 typedef struct stn_step {
     const stn_task *task;

@@ -33,7 +33,7 @@ stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error) 
     if (status == STN_OK && atomic_load(&watch->cancelled))
         return stn_fail(error, STN_ERROR_CANCELLED,
                         "the progress function cancelled the execution after about %llu of %llu steps: its output "
-                        "is undefined, and the plan can be executed again",
+                        "is undefined; it can be executed again",
                         (unsigned long long)watch->done, (unsigned long long)watch->total);
     if (status == STN_OK) (void)watch->progress(watch->user, watch->total, watch->total);
     return status;

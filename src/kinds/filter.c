@@ -11,6 +11,7 @@
 #include "host/moving_average.h"
 #include "host/separable.h"
 #include "host/stencil_run.h"
+#include "host/watch.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
@@ -180,5 +181,12 @@ stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *filter
     }
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the context is NULL: create one first");
     STN_TRY(stn_context_pool(context, &pool, error));
-    return stn_host_box(pool, &box, in, out, error);
+    if (!box.progress) return stn_host_box(pool, &box, in, out, error);
+    const stn_execution run = {.progress = box.progress, .progress_user = box.progress_user};
+    stn_watch watch;
+    stn_watch_begin(&watch, &run, 1);
+    stn_pool_watch(pool, &watch);
+    const stn_status status = stn_host_box(pool, &box, in, out, error);
+    stn_pool_unwatch(pool, &watch);
+    return stn_watch_end(&watch, status, error);
 }

@@ -238,6 +238,10 @@ static void check_random(uint64_t *state, int rank, stn_dtype dtype, const stn_b
         random_boundary(state, problem.boundary[a]);
     }
     if (random_int(state, 0, 9) == 0) problem.extent[rank - 1] = (size_t)random_int(state, 500, 1300);
+    else if (rank > 1 && random_int(state, 0, 5) == 0) /* short rows, computed by columns */
+        problem.extent[rank - 2] = (size_t)random_int(state, 20, 1300 / (rank * rank));
+    else if (rank < 3 && random_int(state, 0, 5) == 0) /* grids of a batch that are parts of one */
+        problem.batch = (size_t)random_int(state, 20, 700 / (rank * rank * rank));
     if (given) memcpy(problem.boundary[given_axis], given, sizeof problem.boundary[0]);
     size_t ntaps =
         random_taps(state, rank, problem.extent, random_int(state, 0, 4), (size_t)random_int(state, 1, 40), taps);

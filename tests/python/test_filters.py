@@ -1,5 +1,7 @@
 """The filters against scipy.ndimage, over random arguments."""
 import os
+import re
+import time
 import unittest
 import unittest.mock
 import warnings
@@ -135,6 +137,44 @@ class Random(RandomCase):
             sigma[0] = 0.8
             agree(stentor.gaussian_filter(x, sigma, mode=mode, cval=3), ndimage.gaussian_filter(x, sigma, mode=mode, cval=3))
         self.each(body, seed=19)
+
+    def test_short_rows_of_all_types(self):
+        """Weights that are integers make exact sums, which have one result in any order."""
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            shape = tuple(int(n) for n in (rng.integers(1, (80, 40, 10))[3 - rank:] if rng.random() < 0.5 else (rng.integers(500, 1500), rng.integers(1, 34))))
+            x = rng.integers(0, 100, shape).astype(str(rng.choice([*WHOLE, 'uint32', 'uint64', 'float32', 'float64'])))
+            given = dict(mode=str(rng.choice(MODES)), cval=2.0, output=str(rng.choice([*(() if x.dtype == bool else (x.dtype.name,)), 'int32', 'float64'])))
+            w, line, axis = rng.integers(-9, 10, rng.integers(1, 6, x.ndim)), rng.integers(-9, 10, rng.integers(1, 12)), int(rng.integers(x.ndim))
+            for each in (x, np.repeat(x, 2, -1)[..., ::2]):
+                agree(stentor.correlate(each, w, **given), ndimage.correlate(x, w, **given))
+                agree(stentor.correlate1d(each, line, axis, **given), ndimage.correlate1d(x, line, axis, **given))
+        self.each(body, seed=20)
+
+    def test_short_rows_take_the_time_of_long_ones(self):
+        def seconds(x, w):
+            made = []
+            for _ in range(9):
+                started = time.perf_counter()
+                stentor.correlate(x, w)
+                made.append(time.perf_counter() - started)
+            return min(made)
+
+        w = np.random.default_rng(12).standard_normal((5, 5))
+        for dtype in ('i2', 'u4', '?'):
+            long = np.ones((300, 300), dtype)
+            for points in (1, 2):
+                with self.subTest(dtype=dtype, points=points):
+                    self.assertLess(seconds(long.reshape(-1, points), w), 15 * seconds(long, w))
+        self.assertLess(seconds(np.ones((20000, 1), 'i2'), [[1, 2, 4]]), 20 * seconds(np.ones((20, 1000), 'i2'), [[1, 2, 4]]))
+
+    def test_very_many_taps_take_transforms(self):
+        """Single steps to float32 sum results alone that are close to a boundary of rounding."""
+        weights, seconds = np.random.default_rng(13).standard_normal((101, 101)), []
+        for accuracy in ('local', 'global'):
+            plan = stentor.Plan((828, 1125), weights, boundary='mirror', dtype='f4', device='host', accuracy=accuracy)
+            seconds.append(float(re.search(r'predicted: +(\S+) s', plan.describe())[1]))
+        self.assertGreater(seconds[0], 10 * seconds[1])
 
     def test_axes_out_of_range(self):
         """numpy's AxisError, as in scipy, is a ValueError and an IndexError."""

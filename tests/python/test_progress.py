@@ -77,6 +77,18 @@ class Progress(unittest.TestCase):
             np.testing.assert_array_equal(call(progress=told), call())
             self.assertEqual(told.calls[-1][0], told.calls[-1][1])
 
+    def test_long_boxes(self):
+        x = np.random.default_rng(3).random((2000, 1500))
+        told = Told()
+        np.testing.assert_array_equal(stentor.uniform_filter(x, 101, progress=told), stentor.uniform_filter(x, 101))
+        self.assertEqual(told.calls[-1], (1, 1))
+        with self.assertRaisesRegex(KeyError, 'enough'):
+            stentor.uniform_filter(x, 101, progress=Told(0))
+        with unittest.mock.patch('stentor._filter.LARGEST_UNINTERRUPTED', 0), \
+                unittest.mock.patch('stentor._progress.Watch._listen', side_effect=KeyboardInterrupt):
+            self.assertRaises(KeyboardInterrupt, stentor.uniform_filter, x, 101)
+        np.testing.assert_allclose(stentor.uniform_filter(np.ones(2000), 101), 1)
+
     def test_a_bar(self):
         plan = stentor.Plan((40, 40), 'heat-2d', steps=7, device='host')
         said = io.StringIO()
@@ -181,6 +193,10 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(interruptible(lambda: 7), 7)
         with self.assertRaisesRegex(ValueError, 'none'):
             interruptible(functools.partial(int, 'none'))
+        with unittest.mock.patch('threading.Thread.start', side_effect=RuntimeError("can't start new thread")):
+            self.assertEqual(interruptible(lambda: 8), 8)
+            with self.assertRaisesRegex(ValueError, 'none'):
+                interruptible(functools.partial(int, 'none'))
         with unittest.mock.patch('stentor._fft_run.interruptible', side_effect=lambda make: make()) as used:
             for points, calls in ((1 << 19, 0), (1048583, 1)):
                 stentor.fft.fft(np.ones(points, np.complex64))
