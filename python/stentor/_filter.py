@@ -17,7 +17,7 @@ from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
-from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, put, sums_exactly, work_dtype
 from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import here
 from ._scratch import Stages, rounded
@@ -140,8 +140,9 @@ class GroupedPass:
             if total is None:
                 total = result[inner] if len(self.groups) == 1 else result[inner].copy()
             else:
-                total += result[inner]
-        target[...] = total
+                with np.errstate(all='ignore'):
+                    total += result[inner]
+        put(target, total)
 
 
 class MatrixPass:
@@ -178,10 +179,15 @@ class MatrixPass:
                     row[pairs[0][0]] += 1 - sum(sum(row[j] for j in pair) for pair in pairs)
             self.rows.append([[(j, row[j]) for j in pair] for pair in pairs])
             seen = index[at + i] == 0
-            self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
+            with np.errstate(all='ignore'):
+                self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense. Computes in float64, in pieces that stay in cache."""
+        with np.errstate(all='ignore'):
+            self._run_pieces(source, target)
+
+    def _run_pieces(self, source: np.ndarray, target: np.ndarray) -> None:
         source, target = np.moveaxis(source, self.axis, 0), np.moveaxis(target, self.axis, 0)
         if source.ndim == 1:
             source, target = source[:, None], target[:, None]
@@ -330,13 +336,12 @@ class IntegerPass:
         cast_whole(made, target, target.dtype)
 
 
-def of_integers(each: Pass, keeps: bool) -> Pass:
-    """The pass for arrays of integers: if it has a divisor, its weights become integers.
+def of_integers(each: Pass) -> Pass:
+    """The pass for results of integers: if it has a divisor, its weights become integers.
 
-    keeps: constant arrays must not change, so weights of sum 1 are `raised`."""
+    Constant arrays must not change, so weights of sum 1 are `raised`."""
     if each.divisor == 1:
-        taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
-        return each._replace(taps=taps, divisor=1.0)
+        return each._replace(taps=Taps(each.taps.offsets, raised(each.taps.weights), in_order=True))
     return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor), in_order=True))
 
 
@@ -439,7 +444,7 @@ class HostFilter:
         passes = [each.without_zeros() for each in passes]
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
-        self.keeps_constants = keeps_constants(x.dtype, target)
+        self.exact_sums = sums_exactly(x.dtype, target)
         self.order, narrow = None, _narrow(x.shape, passes, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
         if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
             narrow = 0  # integers keep the order of the taps, as on a GPU
@@ -482,7 +487,7 @@ class HostFilter:
         if first.axes < second.axes == (len(self.shape) - 1,) and self._are_boxes(first, second, types):
             return Box(first, len(first.taps.weights), self.target if self.whole else self.work, second)
         if self.whole:
-            first, second = (of_integers(each, self.keeps_constants) for each in (first, second))
+            first, second = of_integers(first), of_integers(second)
         for each in (first, second):
             far = len(each.taps.weights) > FEW_TAPS or max(map(max, each.taps.reach())) > lib.STN_MAX_RADIUS
             if far or len(each.axes) > 1 or is_long_box(each) or not can_extend(each) or self.whole and each.divisor != 1:
@@ -499,17 +504,17 @@ class HostFilter:
         if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MOST_SUMS:
             return False
         if self.whole:
-            return all(is_integer_box(of_integers(each, True), self.target) for each in (first, second))
+            return all(is_integer_box(of_integers(each), self.target) for each in (first, second))
         return self.work.itemsize > 2 and is_long_box(first) and is_long_box(second)
 
     def _runner(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
-            each = of_integers(each, self.keeps_constants)
+            each = of_integers(each)
         if self.whole and source_type == self.target and is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
-        if is_long_box(each) and (not self.whole or self.keeps_constants or is_beyond(each)):
+        if is_long_box(each) and (not self.whole or self.exact_sums or is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
@@ -536,8 +541,7 @@ class HostFilter:
         result = self._filtered(x.transpose(self.order), None).transpose(self.inverse)
         if out is None:
             return np.ascontiguousarray(result)
-        out[...] = result
-        return out
+        return put(out, result)
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
         current = x if self.direct else _dense_copy(x, self.source)
@@ -555,10 +559,8 @@ class HostFilter:
         if spare and spare[-1].nbytes <= MOST_SPARE:
             spare_arrays[:] = spare[-1:]
         if out is None:
-            return current if current.dtype == self.target else current.astype(self.target)
-        if current is not out:
-            out[...] = current
-        return out
+            return current if current.dtype == self.target else put(np.empty(self.shape, self.target), current)
+        return out if current is out else put(out, current)
 
     def _writable(self, out: np.ndarray, source: np.ndarray) -> bool:
         return (out.dtype == self.result and out.flags.c_contiguous and out.flags.aligned
@@ -583,8 +585,7 @@ class DeviceFilter(Stages):
         between = dtype if whole else work
         if whole:
             local = True
-            keeps = is_whole(view.dtype) and max(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype]) <= 4
-            passes = [of_integers(each, keeps) for each in passes]
+            passes = [of_integers(each) for each in passes]
         dense, single = Layout.dense(self.shape), len(passes) == 1 and not ((whole or normalized) and steps > 1)
         passes = passes if single else passes * steps
         last = len(passes) - 1 + (overlap and len(passes) == 1)

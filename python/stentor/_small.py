@@ -16,7 +16,7 @@ from ._errors import check, new_error
 from ._filter import FEW_TAPS, LONG_BOX, Pass, can_extend, is_integer_box, is_long_box, of_integers, raised
 from ._library import ffi, lib
 from ._memo import keeps_tables
-from ._number_types import DTYPES, ELEMENT_OF, keeps_constants, work_dtype
+from ._number_types import DTYPES, ELEMENT_OF, put, work_dtype
 from ._progress import here
 from ._quick import Given
 
@@ -57,8 +57,8 @@ class SmallFilter:
 
     cached_bytes = 0
 
-    def __init__(self, source: np.dtype, between: np.dtype, dtype: np.dtype, runs: List[Run], whole: bool, keeps: bool):
-        self.dtype, self._source, self._between, self._runs, self._whole, self._keeps = dtype, source, between, runs, whole, keeps
+    def __init__(self, source: np.dtype, between: np.dtype, dtype: np.dtype, runs: List[Run], whole: bool):
+        self.dtype, self._source, self._between, self._runs, self._whole = dtype, source, between, runs, whole
         self._last: Tuple[Any, List[Any]] = None, []  # what the last problems depend on, and these
         ends = list(itertools.accumulate([each.taps.count for each in runs], initial=0))
         # The share of each pass in the weights of all passes.
@@ -85,9 +85,8 @@ class SmallFilter:
         if here.progress is not None:
             here.progress(1, 1)
         if out is None:
-            return x if self._between == self.dtype else x.astype(self.dtype)
-        out[...] = x
-        return out
+            return x if self._between == self.dtype else put(_empty(shape, self.dtype), x)
+        return put(out, x)
 
     def _taps(self, given: Optional[Given]) -> Tuple[List[Any], Any]:
         """The taps of each pass, or None for a long box, and memory that they point to."""
@@ -100,7 +99,7 @@ class SmallFilter:
         weights = np.ascontiguousarray(given.weights, _float64)
         together = weights.size == self._parts[-1].stop
         parts = [weights[part] for part in self._parts] if together else [weights]
-        kept = [_buffer('double[]', raised(part) if self._keeps else part) for part in parts]
+        kept = [_buffer('double[]', raised(part) if self._whole else part) for part in parts]
         made = []
         for i, each in enumerate(self._runs):
             taps = _new(_TAPS, each.taps[0])
@@ -147,15 +146,14 @@ def _run(handle: Any, problem: Any, taps: Any, x: np.ndarray, made: np.ndarray, 
 
 def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass], given: Optional[Given]) -> Optional[SmallFilter]:
     """The filter of a small array, or None for types and passes that need a HostFilter."""
-    whole, keeps = target.kind in 'biu', False
+    whole = target.kind in 'biu'
     work = work_dtype(x.dtype, target)
     source = first_source = x.dtype.newbyteorder('=') if whole else work
     if source not in ELEMENT_OF:
         return None
     cval, boxes = (None, None) if given is None else (given.cval, given.boxes)
     if whole:
-        keeps = keeps_constants(source, target)
-        passes = [of_integers(each, keeps) for each in passes]
+        passes = [of_integers(each) for each in passes]
     runs = []
     for each in passes:
         first, rank = each.axes[0], len(each.axes)
@@ -189,4 +187,4 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass], given: Opt
         offsets, weights = _buffer('int64_t[]', taps.offsets), _buffer('double[]', taps.weights)
         made = _new(_TAPS, (rank, len(each.axes), len(taps.weights), offsets, weights))
         runs.append(Run(first, last, problem, made, (offsets, weights), constants, box))
-    return SmallFilter(first_source, source, target, runs, whole, whole and keeps)
+    return SmallFilter(first_source, source, target, runs, whole)

@@ -269,13 +269,15 @@ class Sums(unittest.TestCase):
         for dtype in ('f4', 'f2'):
             self.assertTrue((stentor.gaussian_filter(np.ones((9, 9), dtype), 2) == 1).all())
         tenths = np.full((2, 5), 0.1)
-        for dtype in ('u1', 'i1', 'i2', 'u2', 'i4', 'bool'):
+        for dtype in ('u1', 'i1', 'i2', 'u2', 'i4', 'u4', 'i8', 'u8', 'bool'):
             for value in (1, 7, 100, -7):
                 if np.dtype(dtype).kind in 'ub' and value < 0:
                     continue
                 x = np.full((20, 21), value, dtype)
                 for sigma in (0.3, 0.5, 1, 3, 7.7, 12, 30):
                     np.testing.assert_array_equal(stentor.gaussian_filter(x, sigma), x, f'{dtype} {value} {sigma}')
+                    of_floats = stentor.gaussian_filter(x.astype('f4'), sigma, output=np.dtype(dtype))
+                    np.testing.assert_array_equal(of_floats, x, f'float32 to {dtype} {value} {sigma}')
                 np.testing.assert_array_equal(stentor.correlate(x, tenths), x)
                 np.testing.assert_array_equal(stentor.uniform_filter(x, 7), x)
         self.assertTrue((stentor.gaussian_filter(np.full((40, 30), 3.7), 2, order=1) == 0).all())
@@ -326,6 +328,23 @@ class Sums(unittest.TestCase):
             for x, axis in ((np.zeros((9000, 2)), 1), (np.ones((9000, 2)), 1), (np.zeros((20, 30), 'int32'), 0)):
                 np.testing.assert_array_equal(stentor.correlate1d(x, huge, axis), ndimage.correlate1d(x, huge, axis))
         self.assertFalse(stentor.Plan((20, 30), [huge], dtype='uint8', device='host')(np.zeros((20, 30), 'uint8')).any())
+
+    def test_infinity_gives_no_warning(self):
+        """scipy's C code has none: neither sums nor conversions between passes and to the result."""
+        row, lines = np.full(40, np.inf), np.full((9000, 2), -np.inf)
+        row[20] = -np.inf
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            stentor.gaussian_filter(lines, 3, mode='constant', cval=np.inf)  # an axis shorter than the taps
+            stentor.correlate1d(lines, np.full(40, 1e308), mode='constant', cval=1e308)
+            stentor.correlate(row, np.ones(2500))  # groups of taps
+            stentor.correlate(row, [1, 1j, 1])
+            for shape in ((30, 40), (300, 400)):
+                large = np.full(shape, 1e300)
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 2, output='f4')).all())
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 2, output=np.empty(shape, 'f4'))).all())
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 0, output='f4')).all())
+                stentor.correlate(large, [[1, 1j, 1]], output='c8')
 
     def test_what_is_not_finite_reaches_its_box_alone(self):
         for shape, axis in (((600,), 0), ((600, 5), 0), ((4, 600), 1)):
