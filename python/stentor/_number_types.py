@@ -76,12 +76,12 @@ def real_of(dtype: str) -> str:
 
 
 def sums_exactly(source: np.dtype, target: np.dtype) -> bool:
-    """Whether sums of such integers are exact in float64: those of integers of at most 32 bits are."""
+    """Whether sums of such integers are exact in float64: those of at most 32 bits are."""
     return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
 
 
 def put(target: Any, x: Any) -> Any:
-    """Copies an array into another, without NumPy's warnings of conversions, as in scipy's C code."""
+    """Copies an array into another, without NumPy's warnings, as scipy's C code converts."""
     if target.dtype == x.dtype:
         target[...] = x
         return target

@@ -330,14 +330,15 @@ class Sums(unittest.TestCase):
         self.assertFalse(stentor.Plan((20, 30), [huge], dtype='uint8', device='host')(np.zeros((20, 30), 'uint8')).any())
 
     def test_infinity_gives_no_warning(self):
-        """scipy's C code has none: neither sums nor conversions between passes and to the result."""
+        """As in scipy's C code: neither sums nor conversions to other dtypes warn."""
         row, lines = np.full(40, np.inf), np.full((9000, 2), -np.inf)
         row[20] = -np.inf
         with warnings.catch_warnings():
             warnings.simplefilter('error')
-            stentor.gaussian_filter(lines, 3, mode='constant', cval=np.inf)  # an axis shorter than the taps
+            # Axes shorter than the taps, and groups of taps.
+            stentor.gaussian_filter(lines, 3, mode='constant', cval=np.inf)
             stentor.correlate1d(lines, np.full(40, 1e308), mode='constant', cval=1e308)
-            stentor.correlate(row, np.ones(2500))  # groups of taps
+            stentor.correlate(row, np.ones(2500))
             stentor.correlate(row, [1, 1j, 1])
             for shape in ((30, 40), (300, 400)):
                 large = np.full(shape, 1e300)
