@@ -285,7 +285,7 @@ Test(strategy, boxes_without_meaning_are_refused) {
     REFUSED(stn_box_filter_run(context, &box, in, out, &error), "more bytes than 63 bits can count");
 }
 
-Test(strategy, boxes_of_integers_are_refused_past_their_range) {
+Test(strategy, boxes_of_integers_take_any_divisor_constant_and_type) {
     static uint8_t in[64], out[64];
     open_host(1);
     stn_box_filter box = {.struct_size = sizeof box, .dtype = STN_F64, .outer = 1, .points = 64, .inner = 1};
@@ -294,13 +294,71 @@ Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){STN_CONSTANT, 9};
     OK(stn_box_filter_run(context, &box, in, out, &error));
     cr_expect(out[0] == (9 + 0 + 4) / 3 && out[30] == 120 && out[63] == (248 + 252 + 9) / 3);
-    box.divisor = 2;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give its size as divisor");
-    box.divisor = 3;
-    box.sides[1].value = 256;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "the constant 256");
-    box.element = STN_ELEMENT_I16;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give STN_ELEMENT_U8");
+    box.divisor = 6;
+    box.sides[1].value = 256.5;
+    OK(stn_box_filter_run(context, &box, in, out, &error));
+    cr_expect(out[0] == (9 + 0 + 4) / 6 && out[30] == 60 && out[63] == (248 + 252 + 256) / 6);
+    stn_box_filter next = box;
+    box.next = &next;
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "run one box after the other");
+    box.next = NULL;
+    box.element = STN_ELEMENT_BF16;
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give an integer type");
+}
+
+/* The number of an extended axis, from the definition of the boundary conditions. */
+static double number_past(const double *line, int64_t i, int64_t points, int64_t step, const stn_box_filter *box) {
+    const int64_t j = i >= 0 && i < points ? i : stn_fold(i, points, box->sides);
+    return j < 0 ? box->sides[-1 - j].value : line[j * step];
+}
+
+/* Few lines or columns, many, and short ones; boxes that are longer than lines, and long lines that
+ * are averaged in several pieces; all number types. */
+Test(strategy, boxes_of_all_types_and_shapes_are_the_means) {
+    enum { MOST = 40000 };
+    static double numbers[MOST], sums[MOST], got[MOST];
+    static uint8_t in[MOST * sizeof(double)], out[MOST * sizeof(double)];
+    const int64_t extents[] = {1, 2, 3, 5, 15, 16, 17, 40};
+    const stn_kernels *kernels = stn_kernels_best();
+    open_host(2);
+    uint64_t state = 11;
+    for (int round = 0; round < 600; round++) {
+        int64_t shape[3];
+        for (int axis = 0; axis < 3; axis++) shape[axis] = extents[random_int(&state, 0, 7)];
+        if (round % 3 == 0) shape[0] = round % 2 ? 1 : 2, shape[1] = random_int(&state, 1, 9000), shape[2] = 1;
+        const int64_t points = shape[1], count = shape[0] * points * shape[2];
+        const int64_t size = random_int(&state, 1, round % 4 ? 60 : 700);
+        const stn_element element = (stn_element)random_int(&state, STN_ELEMENT_F64, STN_ELEMENTS - 1);
+        if (count > MOST || element == STN_ELEMENT_BF16) continue;
+        stn_box_filter box = {
+            .struct_size = sizeof box, .dtype = STN_F64, .size = (size_t)size, .divisor = (double)size};
+        box.outer = (size_t)shape[0], box.points = (size_t)points, box.inner = (size_t)shape[2];
+        box.before = (size_t)random_int(&state, 0, size - 1);
+        if (stn_element_is_whole(element))
+            box.element = element;
+        else
+            box.dtype = element == STN_ELEMENT_F16 ? STN_F16 : element == STN_ELEMENT_F32 ? STN_F32 : STN_F64;
+        const stn_boundary_kind kind = (stn_boundary_kind)random_int(&state, STN_WRAP, STN_MIRROR);
+        for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){kind, side ? 1 : 3};
+        for (int64_t i = 0; i < count; i++) numbers[i] = (double)random_int(&state, 0, 100);
+        kernels->store[element](in, numbers, (size_t)count);
+        kernels->load[element](numbers, in, (size_t)count);
+        OK(stn_box_filter_run(context, &box, in, out, &error));
+        kernels->load[element](got, out, (size_t)count);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t step = shape[2], at = i / step % points;
+            const double *line = numbers + i - at * step;
+            sums[i] = 0;
+            for (int64_t k = 0; k < size; k++)
+                sums[i] += number_past(line, at - (int64_t)box.before + k, points, step, &box);
+            sums[i] /= (double)size;
+        }
+        kernels->store[element](in, sums, (size_t)count);
+        kernels->load[element](sums, in, (size_t)count);
+        for (int64_t i = 0; i < count; i++)
+            if (fabs(got[i] - sums[i]) > (element == STN_ELEMENT_F64 ? 1e-13 : 0))
+                cr_assert_fail("round %d: %g instead of %g", round, got[i], sums[i]);
+    }
 }
 
 /* Means of integers are exact: along lines that are averaged in several pieces, and down columns,
