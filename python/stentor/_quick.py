@@ -38,8 +38,9 @@ class Given(NamedTuple):
     # Of every pass, in the order of its taps, or of all passes, one after the other.
     weights: Optional[np.ndarray]
     cval: Optional[float] = None
-    # The number of points of a centred box along every axis, or along each axis.
-    boxes: Optional[Tuple[int, ...]] = None
+    # Boxes along every axis, or along each axis that is filtered: the number of points of each, and
+    # how many of them are before the centre.
+    boxes: Optional[Tuple[Tuple[int, int], ...]] = None
 
 
 def completed(key: Tuple, given: Optional[Given]) -> Tuple:
@@ -57,16 +58,7 @@ def quick(key: Tuple, x: Any, small: bool = False, given: Optional[Given] = None
 
     `small` looks for a filter without a plan too."""
     if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
-        layout = small_layout(x) if small else None
-        if layout is not None and given is not None:
-            found = recall((key, layout, x.dtype))
-            if found is not None:
-                return found(x, None, given)
-        key = completed(key, given)
-        prepared = None if layout is None else recall((key, layout, x.dtype))
-        if prepared is None:
-            prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
-        return None if prepared is None else prepared(x)
+        return _quick_on_host(key, x, small, given, x.dtype, None)
     key = completed(key, given)
     full = _tensor_key(key, x)
     if full is None:
@@ -75,17 +67,44 @@ def quick(key: Tuple, x: Any, small: bool = False, given: Optional[Given] = None
     return None if call is None else call(x)
 
 
+def _quick_on_host(key: Tuple, x: np.ndarray, small: bool, given: Optional[Given], dtype: np.dtype, out: Optional[np.ndarray]) -> Any:
+    layout = small_layout(x) if small else None
+    if layout is not None and given is not None:
+        found = recall((key, layout, dtype))
+        if found is not None:
+            return found(x, out, given)
+    key = completed(key, given)
+    prepared = None if layout is None else recall((key, layout, dtype))
+    if prepared is None:
+        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype))
+    return None if prepared is None else prepared(x) if out is None else prepared(x, out)
+
+
 def quick_for(key: Tuple, x: Any, output: Any, out: Any, given: Optional[Given]) -> Any:
-    """As `quick`, for a call with `output` and `out`; one of them may be a tensor to write to."""
+    """As `quick`, for a call with `output` and `out`: a dtype, or an array or tensor to write to."""
     if output is None and out is None:
         return quick(key, x, True, given)
-    torch = sys.modules.get('torch')
     out = output if out is None else out if output is None else None
+    if type(x) is _ndarray and type(out) in (_ndarray, type, np.dtype, str):
+        return _quick_output(key, x, out, given) if output is out or type(out) is _ndarray else None
+    torch = sys.modules.get('torch')
     if torch is None or type(out) is not torch.Tensor:
         return None
     full = _tensor_key(completed(key, given), x, out)
     call = None if full is None else recall(full)
     return None if call is None else call(x, out)
+
+
+def _quick_output(key: Tuple, x: np.ndarray, output: Any, given: Optional[Given]) -> Any:
+    """The result in an array, or of a dtype. What is invalid is reported later."""
+    if type(output) is _ndarray:
+        return _quick_on_host(key, x, True, given, output.dtype, output) if output.shape == x.shape else None
+    try:
+        dtype = np.dtype(output)
+    except TypeError:
+        return None
+    known = dtype.isnative and not (dtype.kind == 'b' and type(output) is str)
+    return _quick_on_host(key, x, True, given, dtype, None) if known else None
 
 
 def remember_tensor(key: Tuple, x: Any, prepared: Any, out: Any = None) -> None:
