@@ -986,10 +986,10 @@ typedef struct stn_box_filter {
     stn_element element;
     /* NULL, or a second filter along the last axis, applied to the result of this one. It must have
      * the same dtype and element, next->next == NULL (no third filter), next->inner == 1,
-     * inner % next->points == 0, next->outer * next->points == outer * points * inner. Numbers of an
-     * integer type must be STN_ELEMENT_U8 or STN_ELEMENT_U16, their divisors the sizes, constants of
-     * the sides integers of the type, and the largest number of the type times a size below 2^32.
-     * Both are computed at once, and the results between them stay in cache. */
+     * inner % next->points == 0, next->outer * next->points == outer * points * inner. An integer
+     * type must be STN_ELEMENT_U8 or STN_ELEMENT_U16, the divisors the sizes, constants of the
+     * sides integers of the type, and the largest number of the type times a size below 2^32. Both
+     * filters are computed at once, and the results between them stay in cache. */
     const struct stn_box_filter *next;
 } stn_box_filter;
 #define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._context import HOST, context
 from ._errors import check, new_error
-from ._filter import FEW_TAPS, LONG_BOX, Pass, can_extend, cast_whole, is_long_box, of_integers, raised
+from ._filter import FEW_TAPS, LONG_BOX, Pass, can_extend, cast_whole, is_beyond, is_long_box, of_integers, raised
 from ._library import ffi, lib
 from ._memo import keeps_tables
 from ._number_types import DTYPES, ELEMENT_OF, keeps_constants, work_dtype
@@ -168,7 +168,9 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass], given: Opt
         adjacent = rank == 1 or each.axes == tuple(range(first, last))
         rank += last < x.ndim
         is_box = boxes is not None and can_extend(each)
-        if not adjacent or rank > 3 or not is_box and (len(each.taps.weights) > FEW_TAPS or not whole and is_long_box(each)):
+        if not adjacent or rank > 3:
+            return None
+        if not is_box and (is_beyond(each) or len(each.axes) > 1 and len(each.taps.weights) > FEW_TAPS or not whole and is_long_box(each)):
             return None
         casts = is_box and whole and source != target
         if casts and not runs:

@@ -34,7 +34,9 @@
 /* As many columns as this, of floats or doubles, are summed row by row; fewer are read as lines. */
 #define LEAST_COLUMNS 16
 #define MOST_LINES 64      /* lines or columns that are read as lines at once */
-#define PIECE (1 << 12)    /* numbers of these lines that are averaged at once, so that they stay in cache */
+#define PIECE                                                                                                          \
+    (1 << 12)              /* numbers of these lines that are averaged at once, so that they stay
+                            * in cache */
 #define LEAST_BLOCKS 4     /* least blocks of a line that are averaged at once */
 #define BLOCKS 4           /* blocks of such lines that are summed side by side */
 #define ZEROS 512          /* means that are divided at once */
@@ -143,9 +145,9 @@ static bool run_line_group(const box_run *run, const line_group *group) {
     return finite;
 }
 
-/* Averages columns of floats or doubles at points [begin, past). If `group` is not NULL, it collects
- * the rows of the result, which run->next filters. Returns false if a mean of doubles is not
- * finite. */
+/* Averages columns of floats or doubles at points [begin, past). If `group` is not NULL, it
+ * collects the rows of the result, which run->next filters. Returns false if a mean of doubles is
+ * not finite. */
 static bool run_rows(const box_run *run, const box_lanes *lanes, int64_t begin, int64_t past, double *suffix,
                      line_group *group) {
     const int64_t size = (int64_t)run->box->size, columns = run->columns;
@@ -259,7 +261,8 @@ static int64_t piece_of(const stn_box_filter *box, int64_t count) {
     return stn_min(blocks, stn_div_up((int64_t)box->points, size)) * size;
 }
 
-/* Averages `count` lines or columns of any type, `piece` points at once, in doubles multiplied by `scale`.
+/* Averages `count` lines or columns of any type, `piece` points at once, in doubles multiplied by
+ * `scale`.
  * This does not change means but prevents overflow. Returns false if a mean is not finite. */
 static bool run_lines(const box_run *run, int64_t first, int64_t count, int64_t piece, double scale, double *memory) {
     static const double zeros[ZEROS];
@@ -284,8 +287,8 @@ static bool run_lines(const box_run *run, int64_t first, int64_t count, int64_t 
     return finite;
 }
 
-/* Reads lines or columns as lines. If a sum of doubles overflows, this is repeated with points scaled
- * down by a power of two. Returns false if memory is out. */
+/* Reads lines or columns as lines. If a sum of doubles overflows, this is repeated with points
+ * scaled down by a power of two. Returns false if memory is out. */
 static bool run_as_lines(const box_run *run, int64_t first, int64_t count, bool may_overflow) {
     const int64_t size = (int64_t)run->box->size, most = stn_min(count, MOST_LINES);
     const int64_t step = run->box->inner == 1 ? (int64_t)run->box->points : 1;
@@ -430,8 +433,8 @@ static int64_t *source_index_of(const stn_box_filter *box, stn_error *error) {
     return made;
 }
 
-/* Makes the values past the sides, and rows of them, which the caller frees. Returns false if memory
- * is out. */
+/* Makes the values past the sides, and rows of them, which the caller frees. Returns false if
+ * memory is out. */
 static bool make_past(box_run *run) {
     const stn_box_filter *box = run->box;
     double *past = calloc((size_t)(3 * run->columns), sizeof *past);

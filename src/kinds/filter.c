@@ -11,7 +11,7 @@
 #include "host/integer_box.h"
 #include "host/moving_average.h"
 #include "host/separable.h"
-#include "host/stencil_run.h"
+#include "host/short_rows.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
@@ -90,7 +90,7 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
     stn_status status;
     STN_TRY_GOTO(status, make_task(&copy, taps, &task, error), done);
     if (!taps->next) {
-        stn_host_run(&task, pool, in, out, NULL);
+        status = stn_host_filter(&task, pool, in, out, error);
         goto done;
     }
     copy.in_element = copy.out_element;

@@ -199,6 +199,69 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "make a plan");
 }
 
+/* Filters of short rows, whose axes are reordered, have the bits of a task that is computed row by
+ * row: all boundaries and types, axes of one point, and different constants past the sides. */
+Test(strategy, filters_of_short_rows_have_the_bits_of_others) {
+    enum { MOST = 20000, TAPS = 40 };
+    static double in[MOST], expected[MOST], got[MOST];
+    static const int64_t extents[] = {1, 1, 2, 3, 7, 15, 17, 40};
+    const stn_kernels *kernels = stn_kernels_best();
+    uint64_t state = 5;
+    open_host(2);
+    for (int round = 0; round < 1500; round++) {
+        const stn_element element = (stn_element)random_int(&state, STN_ELEMENT_F64, STN_ELEMENTS - 1);
+        const int rank = 1 + round % 3;
+        stn_problem problem = STN_PROBLEM_INIT;
+        problem.dtype = element == STN_ELEMENT_F32 ? STN_F32 : element == STN_ELEMENT_F16 ? STN_F16 : STN_F64;
+        if (element > STN_ELEMENT_F16) problem.in_element = problem.out_element = element;
+        problem.alignment = (int)stn_element_size(element);
+        problem.batch = (size_t)extents[random_int(&state, 0, 7)];
+        problem.divisor = element > STN_ELEMENT_BF16 && round % 4 == 0 ? 3 : 1;
+        size_t points = problem.batch, count = 0;
+        for (int axis = 0; axis < rank; axis++) {
+            problem.extent[axis] = (size_t)extents[random_int(&state, 0, 7)];
+            points *= problem.extent[axis];
+            const stn_boundary_kind kind = (stn_boundary_kind)random_int(&state, STN_WRAP, STN_MIRROR);
+            for (int side = 0; side < 2; side++) {
+                problem.boundary[axis][side] = (stn_boundary){kind, 1};
+                if (kind == STN_CONSTANT && round % 2) problem.boundary[axis][side].value = axis + 0.1 * side;
+            }
+        }
+        if (points > MOST) continue;
+        stn_tap taps[TAPS];
+        double weights[TAPS];
+        int64_t offsets[3 * TAPS];
+        const bool is_odd = random_int(&state, 0, 3) == 0;
+        const int64_t low = -random_int(&state, 0, 2), reach = random_int(&state, 0, round % 5 ? 2 : 12);
+        for (int64_t i = 0; i < 8 * 8 * 32 && count < TAPS; i++) {
+            const int64_t offset[3] = {i / 256 - 4, i / 32 % 8 - 4, i % 32 - 12};
+            bool inside = random_int(&state, 0, 5) > 0 || round % 2;
+            for (int axis = 0; axis < 3; axis++)
+                inside = inside && (axis < 3 - rank ? !offset[axis] : offset[axis] >= low && offset[axis] <= reach);
+            if (!inside) continue;
+            taps[count] = (stn_tap){.weight = random_unit(&state)};
+            weights[count] = taps[count].weight;
+            for (int axis = 0; axis < rank; axis++)
+                offsets[count * (size_t)rank + (size_t)axis] = taps[count].offset[axis] = offset[3 - rank + axis];
+            count++;
+        }
+        for (size_t k = 0; k < count / 2 && -low == reach; k++)
+            weights[k] = taps[k].weight = (is_odd ? -1 : 1) * weights[count - 1 - k];
+        if (!count) continue;
+        const stn_filter_taps filter = {rank, rank, count, offsets, weights, NULL};
+        for (size_t i = 0; i < points; i++) in[i] = random_unit(&state) * 100;
+        kernels->store[element](got, in, points);
+        memcpy(in, got, sizeof in);
+        memset(got, 0, sizeof got);
+        memset(expected, 0, sizeof expected);
+        stn_task task = make_task(rank, count, taps, problem);
+        run(&task, 1, in, expected);
+        stn_task_clear(&task);
+        OK(stn_filter_run(context, &problem, &filter, in, got, &error));
+        cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
+    }
+}
+
 /* Taps from -low to high along the last of `axes` axes, mirrored, odd or neither. */
 static stn_filter_taps random_line(uint64_t *state, int axes, int rank, int64_t offsets[], double weights[]) {
     const int64_t most = random_int(state, 0, 1) ? 9 : 2; /* few: the rows are parted */
