@@ -81,7 +81,7 @@ def _quick_on_host(key: Tuple, x: np.ndarray, small: bool, given: Optional[Given
 
 
 def quick_for(key: Tuple, x: Any, output: Any, out: Any, given: Optional[Given]) -> Any:
-    """As `quick`, for a call with `output` and `out`: a dtype, or an array or tensor to write to."""
+    """As `quick`, for a call with `output` and `out`: a dtype, or an array to write to."""
     if output is None and out is None:
         return quick(key, x, True, given)
     out = output if out is None else out if output is None else None

@@ -66,7 +66,7 @@ class SmallFilter:
         self._parts = [slice(first, end) for first, end in zip(ends, ends[1:])]
 
     def takes(self, given: Given) -> bool:
-        """Whether all passes take other boxes, or weights that are as many as every pass has, or all."""
+        """Whether all passes take other boxes, or weights as many as every pass or all have."""
         weights = given.weights
         if given.boxes is not None:
             return all(each.box for each in self._runs)

@@ -75,7 +75,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
 
 
 def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]], Any]:
-    """The boxes that a small filter takes anew in each call, and what a key holds of size and origin.
+    """The boxes that a small filter takes anew, and what a key holds of size and origin.
 
     A box is its number of points, and that of those before its centre. There is one for all axes,
     or one for each axis that is filtered. For other arguments the key holds size and origin."""

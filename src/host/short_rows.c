@@ -5,6 +5,7 @@
  * The terms of a sum keep their order, so that results do not depend on the order of the axes. */
 #include "host/short_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static bool is_dense(const stn_task *task, const int64_t stride[3], int64_t batc
            (task->batch == 1 || batch_stride == n[0] * n[1] * n[2]);
 }
 
-/* Whether axes may be reordered: the constant in a corner does not depend on which axis is slower. */
+/* Whether axes may be reordered: the constant in a corner does not depend on which axis is
+ * slower. */
 static bool has_one_constant(const stn_task *task) {
     const double *constant = NULL;
     int axes = 0;
@@ -44,7 +46,7 @@ static bool has_one_constant(const stn_task *task) {
             if (task->reach[a][side] && task->boundary[a][side].kind == STN_CONSTANT) {
                 const double *value = &task->boundary[a][side].value;
                 if (!constant) constant = value;
-                same = same && !memcmp(constant, value, sizeof *value);
+                same = same && *constant == *value && !signbit(*constant) == !signbit(*value);
             }
     }
     return axes < 2 || same;

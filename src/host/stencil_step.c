@@ -326,7 +326,8 @@ static bool follows(const stn_tap *tap, const stn_tap *last) {
     return tap->offset[a] > last->offset[a];
 }
 
-/* Returns false if the taps do not fill a box in order, or if there are more than MAX_DENSE_TAPS. */
+/* Returns false if the taps do not fill a box in order, or if there are more than
+ * MAX_DENSE_TAPS. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
     if (step->pairing || step->line == STN_ELEMENT_U8 || task->ntaps > MAX_DENSE_TAPS) return false;
