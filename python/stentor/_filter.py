@@ -398,26 +398,39 @@ def raised(weights: np.ndarray) -> np.ndarray:
 def _narrow(shape: Tuple[int, ...], passes: List[Pass], wide_integers: bool) -> int:
     """The number of last axes, such as colours, that are too short for rows and shall come first.
 
-    Some of them or the axis before them must be filtered, and where several axes of a pass are
-    filtered, their order must not matter: the constants past the sides must be equal."""
+    Some of them or the axis before them must be filtered."""
     filtered = {axis for each in passes for axis in each.axes}
     most = SHORT_LINE if filtered == {len(shape) - 1} and not wide_integers else NARROW
     count, points = 0, 1
     while count < len(shape) and points * shape[-1 - count] <= most:
         count, points = count + 1, points * shape[-1 - count]
     first = len(shape) - count
-    if count == 0 or first == 0 or not any(axis >= first - 1 for axis in filtered):
-        return 0
+    return count if count and first and any(axis >= first - 1 for axis in filtered) else 0
+
+
+def _new_order(shape: Tuple[int, ...], passes: List[Pass], whole: bool, wide_integers: bool) -> Tuple[int, ...]:
+    """The order of the axes in which rows are long enough: axes of one point come first, then the
+    last axes that are too short.
+
+    The axes of a pass keep their order if it matters: if constants past the sides differ, or in
+    integers, which keep the order of the taps, as on a GPU."""
+    same = list(range(len(shape)))
     for each in passes:
         constants = {side.value for sides in each.sides for side in sides if side.kind == lib.STN_CONSTANT}
         if len(each.axes) > 1 and len(constants) > 1:
-            return 0
-    return count
+            return tuple(same)
+    several = whole and any(len(each.axes) > 1 for each in passes)
+    ones = same if several else sorted(same, key=lambda axis: shape[axis] > 1)
+    extents, passes = tuple(shape[axis] for axis in ones), [_moved(each, ones) for each in passes]
+    last = len(shape) - _narrow(extents, passes, wide_integers)
+    if several and any(len(each.axes) > 1 and max(each.axes) >= last for each in passes):
+        last = len(shape)
+    return (*ones[last:], *ones[:last])
 
 
-def _moved(each: Pass, narrow: int, ndim: int) -> Pass:
-    """The pass after the last `narrow` axes have been moved first."""
-    axes = [(axis + narrow) % ndim for axis in each.axes]
+def _moved(each: Pass, new_order: Sequence[int]) -> Pass:
+    """The pass after the array's axes have been put into another order."""
+    axes = [new_order.index(axis) for axis in each.axes]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     return each._replace(taps=Taps(each.taps.offsets[:, order], each.taps.weights), axes=tuple(axes[i] for i in order),
                          sides=[each.sides[i] for i in order])
@@ -440,14 +453,12 @@ class HostFilter:
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
         self.keeps_constants = keeps_constants(x.dtype, target)
-        self.order, narrow = None, _narrow(x.shape, passes, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
-        if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
-            narrow = 0  # integers keep the order of the taps, as on a GPU
-        if narrow:  # the short axes are moved first, and back afterwards
-            self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
-            self.inverse = (*range(narrow, x.ndim), *range(narrow))
-            passes = [_moved(each, narrow, x.ndim) for each in passes]
-            x = x.transpose(self.order)
+        self.order = None
+        order = _new_order(x.shape, passes, self.whole, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
+        if order != tuple(range(x.ndim)):
+            self.order, self.inverse = order, tuple(order.index(axis) for axis in range(x.ndim))
+            passes = [_moved(each, order) for each in passes]
+            x = x.transpose(order)
         # The types of the input and of the results of passes: the library converts whole numbers.
         native = x.dtype.newbyteorder('=')
         self.source = native if self.whole and native.name in ELEMENTS else self.work

@@ -16,18 +16,13 @@ from ._number_types import ITEM_SIZES, type_name
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
-# An array is small if it has at most SMALL points, or at most SMALL_ROWS points and at least LINE
-# points along the last axis: short rows make a filter without a plan slow.
-SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 16
+SMALL = 1 << 14  # points of a small array
 _ndarray = np.ndarray
 
 
 def small_layout(x: np.ndarray) -> Optional[Tuple]:
     """Rank and dtype of a small array, for a filter without a plan; None for others."""
-    size = x.size
-    if size > SMALL and (size > SMALL_ROWS or x.shape[-1] < LINE) or not size:
-        return None
-    return x.ndim, x.dtype
+    return (x.ndim, x.dtype) if 0 < x.size <= SMALL else None
 
 
 class Given(NamedTuple):

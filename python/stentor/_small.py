@@ -61,6 +61,7 @@ class SmallFilter:
     def __init__(self, source: np.dtype, between: np.dtype, dtype: np.dtype, runs: List[Run], whole: bool, keeps: bool):
         self.dtype, self._source, self._between, self._runs, self._whole, self._keeps = dtype, source, between, runs, whole, keeps
         self._last: Tuple[Any, List[Any]] = None, []  # what the last problems depend on, and these
+        self._last_boxes: Tuple[Any, List[Any]] = None, []  # the last boxes, and their taps
         ends = list(itertools.accumulate([each.taps.count for each in runs], initial=0))
         # The share of each pass in the weights of all passes.
         self._parts = [slice(first, end) for first, end in zip(ends, ends[1:])]
@@ -99,9 +100,13 @@ class SmallFilter:
     def _taps(self, given: Optional[Given]) -> Tuple[List[Any], Any]:
         """The taps of each pass, or None for a long box, and memory that they point to."""
         if given is not None and given.boxes is not None:
-            boxes = given.boxes if len(given.boxes) > 1 else given.boxes * len(self._runs)
-            return [None if self._whole or points > LONG_BOX else _box_taps(points, before, each.taps.rank)[0]
-                    for each, (points, before) in zip(self._runs, boxes)], None
+            last, taps = self._last_boxes
+            if last != given.boxes:
+                boxes = given.boxes if len(given.boxes) > 1 else given.boxes * len(self._runs)
+                taps = [None if self._whole or points > LONG_BOX else _box_taps(points, before, each.taps.rank)[0]
+                        for each, (points, before) in zip(self._runs, boxes)]
+                self._last_boxes = given.boxes, taps
+            return taps, None
         if given is None or given.weights is None:
             return [each.taps for each in self._runs], None
         weights = np.ascontiguousarray(given.weights, _float64)

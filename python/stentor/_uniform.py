@@ -79,6 +79,8 @@ def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]
 
     A box is its number of points, and that of those before its centre. There is one for all axes,
     or one for each axis that is filtered. For other arguments the key holds size and origin."""
+    if type(size) is int and type(origin) is int and 1 < size <= MOST_REACH and 0 <= size // 2 + origin < size:
+        return ((size, size // 2 + origin),), None
     several = (list, tuple)
     count = len(size) if type(size) in several else len(origin) if type(origin) in several else 1
     sizes, origins = ([*given] if type(given) in several else [given] * count for given in (size, origin))
@@ -90,8 +92,7 @@ def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]
             boxes.append((points, points // 2 + shift))
     else:
         if boxes and len(sizes) == len(origins) and all([0 <= before < points for points, before in boxes]):
-            one = type(size) is int and type(origin) is int
-            return tuple(boxes), None if one else tuple([points > 1 for points in sizes])
+            return tuple(boxes), tuple([points > 1 for points in sizes])
     return None, (frozen(size), frozen(origin))
 
 

@@ -145,10 +145,12 @@ class Random(RandomCase):
 
     def test_a_short_last_axis_is_moved_first(self):
         stentor.clear_cache()
-        for shape, order in (((100000, 6), (1, 0)), ((90, 90, 3), (2, 0, 1)), ((9000, 1), (1, 0)), ((500, 40), (1, 0)), ((500, 100), None)):
+        for shape, order in (((100000, 6), (1, 0)), ((90, 90, 3), (2, 0, 1)), ((90000, 1), (1, 0)), ((500, 40), (1, 0)), ((500, 100), None)):
             for dtype in ('u1', 'f4'):
                 stentor.correlate1d(np.ones(shape, dtype), [1, 2, 3])
                 self.assertEqual(list(_memo._prepared.values())[-1].order, order, (shape, dtype))
+        stentor.correlate1d(np.ones((300, 100, 1)), [1, 2, 3], 0)  # an axis of one point
+        self.assertEqual(list(_memo._prepared.values())[-1].order, (2, 0, 1))
 
     def test_integers_have_one_result_in_all_layouts(self):
         """Small, large and strided arrays are filtered in different ways, also to wider types."""
