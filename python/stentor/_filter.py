@@ -33,6 +33,7 @@ SHORT_LINE = 64
 SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
+UNPLANNED = 1 << 20  # points up to which passes of one step need no plan
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
 LARGEST_UNINTERRUPTED = 1 << 25  # points below which two passes at once hardly delay Ctrl-C
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
@@ -277,40 +278,56 @@ class Box:
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
 
-class TwoPasses:
-    """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
-
-    The intermediate result stays in cache; the result is that of one pass after the other."""
+class OnePass:
+    """A pass along adjacent axes of dense arrays, without a plan (stn_filter_run)."""
 
     cached_bytes = 0
 
-    def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
-        axis, middle = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
-        extents = [shape[axis], *([middle] if middle > 1 else []), shape[-1]]
-        problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': math.prod(shape[:axis]),
-                                            'dtype': DTYPES[work], 'extent': extents,
-                                            'alignment': min(ITEM_SIZES[each] for each in types)})
+    def __init__(self, shape: Tuple[int, ...], each: Pass, work: str, types: Tuple[str, str]):
+        first, past = each.axes[0], each.axes[-1] + 1
+        extents = [*shape[first:past], *([math.prod(shape[past:])] if past < len(shape) else [])]
+        self._prepare(math.prod(shape[:first]), extents, work, types, list(enumerate(each.sides)), [(each.taps.offsets, each.taps.weights)])
+        self._kept[0].divisor = each.divisor
+
+    def _prepare(self, batch: int, extents: List[int], work: str, types: Tuple[str, str], sides: List[Tuple[int, Sides]],
+                 taps: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+        """Makes the problem, from the sides of some axes, and the taps of the last filter, ..., the
+        first."""
+        problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': batch, 'dtype': DTYPES[work],
+                                            'extent': extents, 'alignment': min(ITEM_SIZES[each] for each in types)})
         if types != (work, work):
             problem.in_element, problem.out_element = (ELEMENTS[each] for each in types)
-        rank = len(extents)
-        for at, sides in ((0, first.sides[0]), (rank - 1, second.sides[0])):
-            for side, (kind, value) in zip(problem.boundary[at], sides):
+        for at, both in sides:
+            for side, (kind, value) in zip(problem.boundary[at], both):
                 side.kind, side.value = kind, value
-        offsets = np.zeros((len(second.taps.weights), rank), np.int64)
-        offsets[:, -1] = second.taps.offsets[:, 0]
-        self._kept, taps = [problem], ffi.NULL
-        for axes, given, weights in ((rank, offsets, second.taps.weights), (1, first.taps.offsets, first.taps.weights)):
-            some = ffi.from_buffer('int64_t[]', np.ascontiguousarray(given)), ffi.from_buffer('double[]', weights)
-            taps = ffi.new('stn_filter_taps *', (rank, axes, len(weights), *some, taps))
-            self._kept += [*some, taps]
+        self._kept, last = [problem], ffi.NULL
+        for offsets, weights in taps:
+            some = ffi.from_buffer('int64_t[]', np.ascontiguousarray(offsets)), ffi.from_buffer('double[]', weights)
+            last = ffi.new('stn_filter_taps *', (len(extents), offsets.shape[1], len(weights), *some, last))
+            self._kept += [*some, last]
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """Runs both passes; both arrays are dense."""
+        """Runs the pass or passes; both arrays are dense."""
         error = new_error()
         check(lib.stn_filter_run(context(HOST).handle, self._kept[0], self._kept[-1], ffi.from_buffer(source),
                                  ffi.from_buffer(target), error), error)
         if here.progress is not None:
             here.progress(1, 1)
+
+
+class TwoPasses(OnePass):
+    """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
+
+    The intermediate result stays in cache; the result is that of one pass after the other."""
+
+    def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
+        axis, middle = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
+        extents = [shape[axis], *([middle] if middle > 1 else []), shape[-1]]
+        rank = len(extents)
+        offsets = np.zeros((len(second.taps.weights), rank), np.int64)
+        offsets[:, -1] = second.taps.offsets[:, 0]
+        self._prepare(math.prod(shape[:axis]), extents, work, types, [(0, first.sides[0]), (rank - 1, second.sides[0])],
+                      [(offsets, second.taps.weights), (first.taps.offsets, first.taps.weights)])
 
 
 class IntegerPass:
@@ -453,14 +470,16 @@ class HostFilter:
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
         self.keeps_constants = keeps_constants(x.dtype, target)
+        native = x.dtype.newbyteorder('=')
+        dense = x.flags.c_contiguous or not usable(x, native if self.whole else self.work)
+        self.planned = steps > 1 or x.size > UNPLANNED or not dense
         self.order = None
         order = _new_order(x.shape, passes, self.whole, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
-        if order != tuple(range(x.ndim)):
+        if self.planned and order != tuple(range(x.ndim)):
             self.order, self.inverse = order, tuple(order.index(axis) for axis in range(x.ndim))
             passes = [_moved(each, order) for each in passes]
             x = x.transpose(order)
         # The types of the input and of the results of passes: the library converts whole numbers.
-        native = x.dtype.newbyteorder('=')
         self.source = native if self.whole and native.name in ELEMENTS else self.work
         self.result = target if self.whole else self.work
         self.shape, self.direct = x.shape, usable(x, self.source)
@@ -534,7 +553,15 @@ class HostFilter:
             request = request._replace(source_type=types[0], target_type=types[1], divisor=each.divisor,
                                        alignment=min(ITEM_SIZES[each] for each in types))
         few = steps == 1 and len(each.taps.weights) <= FEW_TAPS
+        if not self.planned and (few or self.whole) and self._is_adjacent(each):
+            each = each if self.whole else each._replace(divisor=1.0)
+            return OnePass(self.shape, each, name, (source_type.name, (self.target if self.whole else self.work).name))
         return StencilRun(HOST, request, 'host' if few or self.whole else None)
+
+    def _is_adjacent(self, each: Pass) -> bool:
+        """Whether the library takes the axes of a pass, and those after them as one, together."""
+        first, count = each.axes[0], len(each.axes)
+        return each.axes == tuple(range(first, first + count)) and count + (first + count < len(self.shape)) <= 3
 
     def _of_results(self, runner, divisor: float):
         """The runner, followed by a division and a truncation if the results are integers."""

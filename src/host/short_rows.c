@@ -15,8 +15,11 @@
 #include "host/stencil_run.h"
 #include "host/stencil_step.h"
 
-#define SHORT_ROW 16          /* points of a row below which it is short */
-#define MOST_POINTS (1 << 16) /* points of an array that is copied: the copies stay in cache */
+/* Points of a row below which it is short: if taps reach along it or numbers are converted, and
+ * otherwise. */
+#define SHORT_ROW 64
+#define SHORT_JOINED_ROW 16   /* several of these rows are computed as one */
+#define MOST_POINTS (1 << 20) /* points of an array that is copied */
 
 /* The batch and the axes of a task, in their order in memory. */
 typedef struct axis {
@@ -121,7 +124,9 @@ static stn_status run_copied(stn_task *task, axis order[4], int longest, stn_poo
 stn_status stn_host_filter(stn_task *task, stn_pool *pool, const void *in, void *out, stn_error *error) {
     axis order[4];
     find_order(task, order);
-    if (task->n[2] < SHORT_ROW && has_one_constant(task) && is_dense(task, task->in_stride, task->in_batch_stride) &&
+    const bool converts = stn_task_converts(task) && stn_task_element(task, false) != STN_ELEMENT_U8;
+    const int64_t least = converts || has_reach(task, order[3]) ? SHORT_ROW : SHORT_JOINED_ROW;
+    if (task->n[2] < least && has_one_constant(task) && is_dense(task, task->in_stride, task->in_batch_stride) &&
         is_dense(task, task->out_stride, task->out_batch_stride)) {
         int longest = 3;
         int64_t count = order[0].points;
@@ -131,7 +136,7 @@ stn_status stn_host_filter(stn_task *task, stn_pool *pool, const void *in, void 
             if (order[a + 1].points > order[longest].points) longest = a + 1;
             fixed = fixed || task->boundary[a][0].kind == STN_FIXED || task->boundary[a][1].kind == STN_FIXED;
         }
-        if (order[3].points < SHORT_ROW && order[longest].points >= SHORT_ROW && count <= MOST_POINTS && !fixed)
+        if (order[3].points < least && order[longest].points > order[3].points && count <= MOST_POINTS && !fixed)
             return run_copied(task, order, longest, pool, in, out, error);
         reorder(task, order);
     }
