@@ -20,6 +20,7 @@ from ._memo import MOST_SPARE, spare_arrays
 from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
 from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import here
+from ._quick import UNPLANNED
 from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
@@ -33,7 +34,6 @@ SHORT_LINE = 64
 SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
-UNPLANNED = 1 << 20  # points up to which passes of one step need no plan
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
 LARGEST_UNINTERRUPTED = 1 << 25  # points below which two passes at once hardly delay Ctrl-C
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops

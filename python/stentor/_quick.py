@@ -17,12 +17,18 @@ from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
 SMALL = 1 << 14  # points of a small array
+UNPLANNED = 1 << 20  # points up to which passes of one step need no plan
 _ndarray = np.ndarray
 
 
 def small_layout(x: np.ndarray) -> Optional[Tuple]:
-    """Rank and dtype of a small array, for a filter without a plan; None for others."""
-    return (x.ndim, x.dtype) if 0 < x.size <= SMALL else None
+    """What a filter without a plan depends on, or None for arrays that need a HostFilter.
+
+    Beyond small arrays these are dense arrays that one pass filters."""
+    size = x.size
+    if SMALL < size <= UNPLANNED and x.flags.c_contiguous:
+        return x.ndim, x.dtype, SMALL
+    return (x.ndim, x.dtype) if 0 < size <= SMALL else None
 
 
 class Given(NamedTuple):

@@ -18,7 +18,7 @@ from ._library import ffi, lib
 from ._memo import keeps_tables
 from ._number_types import DTYPES, ELEMENT_OF, keeps_constants, work_dtype
 from ._progress import here
-from ._quick import Given
+from ._quick import SMALL, Given
 
 _buffer, _new, _null = ffi.from_buffer, ffi.new, ffi.NULL
 _PROBLEM, _TAPS, _BOX = (ffi.typeof(name) for name in ('stn_problem *', 'stn_filter_taps *', 'stn_box_filter *'))
@@ -79,8 +79,12 @@ class SmallFilter:
         if x.dtype != self._source or not flags.c_contiguous or not flags.aligned:
             x = x.astype(self._source, order='C')
         taps_of_runs, kept = self._taps(given)
-        for each, problem, taps in zip(self._runs, self._problems(shape, given), taps_of_runs):
-            made = _empty(shape, _float64 if each.casts else self._between)
+        problems = self._problems(shape, given)
+        for each, problem, taps in zip(self._runs, problems, taps_of_runs):
+            if out is not None and problem is problems[-1] and not each.casts and self._writable(out, x):
+                made = out
+            else:
+                made = _empty(shape, _float64 if each.casts else self._between)
             if _run(handle, problem, taps, x, made, _null):
                 error = new_error()
                 check(_run(handle, problem, taps, x, made, error), error)
@@ -94,8 +98,13 @@ class SmallFilter:
             here.progress(1, 1)
         if out is None:
             return x if self._between == self.dtype else x.astype(self.dtype)
-        out[...] = x
+        if x is not out:
+            out[...] = x
         return out
+
+    def _writable(self, out: np.ndarray, x: np.ndarray) -> bool:
+        """Whether the last pass may write its result into `out`."""
+        return out.dtype == self._between and out.flags.c_contiguous and out.flags.aligned and not np.may_share_memory(out, x)
 
     def _taps(self, given: Optional[Given]) -> Tuple[List[Any], Any]:
         """The taps of each pass, or None for a long box, and memory that they point to."""
@@ -166,7 +175,9 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass], given: Opt
     if whole:
         keeps = keeps_constants(source, target)
         passes = [of_integers(each, keeps) for each in passes]
-    runs = []
+    runs: List[Run] = []
+    if x.size > SMALL and (len(passes) > 1 or boxes is None and len(passes[0].taps.weights) > FEW_TAPS):
+        return None
     for each in passes:
         first, rank = each.axes[0], len(each.axes)
         last = first + rank
