@@ -108,19 +108,45 @@ class Random(RandomCase):
         calls = [lambda s, **named: stentor.gaussian_filter(x, s, **named), lambda s, **named: stentor.gaussian_filter(x[:, ::2], s, **named),
                  lambda s, **named: stentor.gaussian_filter(x, (s, 2 * s), **named), lambda s, **named: stentor.correlate(x, np.full((3, 3), s), **named),
                  lambda s, **named: stentor.laplace(x, mode='constant', cval=s, **named), lambda s, **named: stentor.sobel(x, mode='constant', cval=s, **named),
-                 lambda s, **named: stentor.uniform_filter(x, round(1e3 * s) - 985, mode='constant', cval=s, **named)]
+                 lambda s, **named: stentor.uniform_filter(x, round(1e3 * s) - 985, mode='constant', cval=s, **named),
+                 lambda s, **named: stentor.uniform_filter(x, [round(1e3 * s) - 900, 1], origin=[round(1e3 * s) - 1001, 0], **named),
+                 lambda s, **named: stentor.uniform_filter1d(x, round(1e3 * s) - 500, 0, **named),
+                 lambda s, **named: stentor.gaussian_filter(x, s, order=[0, 1], **named),
+                 lambda s, **named: stentor.correlate1d(x, np.full(301, s), **named)]
         outputs = [None, 'float32', np.empty((24, 40)), np.empty((24, 40), 'f4')]
         with unittest.mock.patch('stentor._apply.HostFilter', side_effect=AssertionError('a plan is made')):
             for call in calls:
                 for output in outputs:
                     if call is not calls[1] or not isinstance(output, np.ndarray):
                         call(1.0, output=output), call(1.001, output=output)
+            large = np.ones((300, 300))
+            for s in (1.0, 1.1):
+                stentor.correlate(large, np.full((3, 3), s)), stentor.uniform_filter1d(large, round(10 * s))
         # New weights use the filter of the second call.
         with unittest.mock.patch('stentor._apply.small_filter', side_effect=AssertionError('a filter is made')):
             for call in calls:
                 for output in outputs:
                     if call is not calls[1] or not isinstance(output, np.ndarray):
                         call(1.002, output=output)
+            stentor.correlate(large, np.full((3, 3), 1.2)), stentor.uniform_filter1d(large, 12)
+
+    def test_boxes_of_all_sizes_origins_and_outputs(self):
+        """The calls of a case share small filters, also of lines shorter than the box."""
+        def body(rng):
+            rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', 'u1', 'i1', 'u2', 'i2', 'i4', 'u4', 'i8', '?']))
+            mode, cval, axis = str(rng.choice(MODES)), float(rng.choice([0, 3, 2.5])), int(rng.integers(0, rank))
+            output = rng.choice([None, 'f4', 'u1', 'i2', 'f8'])
+            for i in range(6):
+                x = (99 * rng.random(tuple(rng.integers(1, 2 + 500 // rank ** 3, rank)))).astype(dtype)
+                sizes = [int(n) for n in rng.choice([1, 2, 3, 12, 13, 40, 150], rank)]
+                origins = [int(rng.integers(-(n // 2), (n + 1) // 2)) for n in sizes]
+                named = dict(mode=mode, cval=cval, output=output)
+                agree(stentor.uniform_filter(x, sizes, origin=origins, **named), ndimage.uniform_filter(x, sizes, origin=origins, **named))
+                size = int(rng.integers(2, 600))
+                origin = int(rng.integers(-(size // 2), (size + 1) // 2))
+                agree(stentor.uniform_filter1d(x, size, axis, origin=origin, **named),
+                      ndimage.uniform_filter1d(x, size, axis, origin=origin, **named))
+        self.each(body, seed=27)
 
     def test_short_last_axes(self):
         """They are moved first, since rows of few points are slow: the array has at least 4096."""
@@ -145,10 +171,12 @@ class Random(RandomCase):
 
     def test_a_short_last_axis_is_moved_first(self):
         stentor.clear_cache()
-        for shape, order in (((100000, 6), (1, 0)), ((90, 90, 3), (2, 0, 1)), ((9000, 1), (1, 0)), ((500, 40), (1, 0)), ((500, 100), None)):
+        for shape, order in (((200000, 6), (1, 0)), ((700, 700, 3), (2, 0, 1)), ((1100000, 1), (1, 0)), ((30000, 40), (1, 0)), ((20000, 100), None), ((500, 40), None)):
             for dtype in ('u1', 'f4'):
                 stentor.correlate1d(np.ones(shape, dtype), [1, 2, 3])
                 self.assertEqual(list(_memo._prepared.values())[-1].order, order, (shape, dtype))
+        stentor.correlate1d(np.ones((3000, 1000, 1)), [1, 2, 3], 0)  # an axis of one point
+        self.assertEqual(list(_memo._prepared.values())[-1].order, (2, 0, 1))
 
     def test_integers_have_one_result_in_all_layouts(self):
         """Small, large and strided arrays are filtered in different ways, also to wider types."""
