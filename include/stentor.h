@@ -991,15 +991,15 @@ typedef struct stn_box_filter {
     size_t size, before;   /* before < size */
     stn_boundary sides[2]; /* low and high; not STN_FIXED */
     double divisor;        /* `size` for means */
-    /* 0: both arrays hold numbers of the dtype. STN_ELEMENT_U8 or STN_ELEMENT_U16: both hold
-     * unsigned integers of this type; sums are exact, and means are rounded down. The divisor must
-     * then be `size`, constants of the sides must be integers of the type, and the largest number
-     * of the type times `size` must be below 2^32. */
+    /* 0: both arrays hold numbers of the dtype. An integer type or STN_ELEMENT_BOOL: both hold
+     * numbers of this type. Sums below 2^53 are exact, and quotients are truncated towards zero. */
     stn_element element;
     /* NULL, or a second filter along the last axis, applied to the result of this one. It must have
      * the same dtype and element, next->next == NULL (no third filter), next->inner == 1,
-     * inner % next->points == 0, next->outer * next->points == outer * points * inner. Both are
-     * computed at once, and the results between them stay in cache. */
+     * inner % next->points == 0, next->outer * next->points == outer * points * inner. An integer
+     * type must be STN_ELEMENT_U8 or STN_ELEMENT_U16, the divisors the sizes, constants of the
+     * sides integers of the type, and the largest number of the type times a size below 2^32. Both
+     * filters are computed at once, and the results between them stay in cache. */
     const struct stn_box_filter *next;
     /* Called about every 50 ms with done = 0 and total = 1, and at the end with done = 1; NULL:
      * never. A result other than 0 cancels the filter: STN_ERROR_CANCELLED, `out` undefined. */

@@ -12,7 +12,7 @@ from ._composed import is_composed, normalized, run_composed
 from ._filter import DeviceFilter, HostFilter, Pass, cast_whole
 from ._memo import recall, remember, remember_if_repeated
 from ._namespace import handed_back
-from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, work_dtype
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, put, work_dtype
 from ._problem import WRAP, Layout, apart
 from ._quick import Given, completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
@@ -126,10 +126,7 @@ def _composed_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
 
 
 def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    if out is None:
-        return x.astype(dtype)
-    out[...] = x
-    return out
+    return put(np.empty(x.shape, dtype) if out is None else out, x)
 
 
 def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype, of_whole: bool) -> np.ndarray:

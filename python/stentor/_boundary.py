@@ -2,6 +2,8 @@
 
 from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 
+from numpy import ndarray
+
 from ._arguments import settled
 from ._library import lib
 from ._words import said
@@ -36,10 +38,15 @@ Mode = Union[str, Sequence[Any]]  # a boundary, or one for each axis
 def one_name(mode: Any, boundary: Any) -> Tuple[Any, str]:
     """The boundary, given as `mode` or `boundary`, and that name. `mode` defaults to 'reflect'."""
     if boundary is None:
-        return settled(mode), 'mode'
+        return _of_array(mode), 'mode'
     if not isinstance(mode, str) or mode != 'reflect':
         raise ValueError('mode and boundary are two names of one argument: give one')
-    return settled(boundary), 'boundary'
+    return _of_array(boundary), 'boundary'
+
+
+def _of_array(mode: Any) -> Any:
+    """The boundary; an iterator is read into a list, and an array without axes is its element."""
+    return mode.item() if type(mode) is ndarray and mode.ndim == 0 else settled(mode)
 
 
 def _side(mode: Any, cval: float, of: 'Argument') -> Side:

@@ -10,7 +10,7 @@ import numpy as np
 from ._apply import target_of
 from ._arrays import numbers
 from ._namespace import NUMPY, Namespace, converted, namespace_of
-from ._number_types import DTYPES, arithmetic_of, type_name
+from ._number_types import DTYPES, arithmetic_of, put, type_name
 from ._words import said
 
 
@@ -90,16 +90,16 @@ def by_weights(run: Callable[[Any, np.ndarray, float, Any], Any], x: Any, weight
         a, b = (x.real, x.imag) if is_complex(x) else (x, None)
         real, imaginary = part(a, weights.real, value.real), part(a, weights.imag, value.real)
         if b is not None:
-            real = real - part(b, weights.imag, value.imag)
-            imaginary = imaginary + part(b, weights.real, value.imag)
+            with np.errstate(all='ignore'):
+                real = real - part(b, weights.imag, value.imag)
+                imaginary = imaginary + part(b, weights.real, value.imag)
         x = space.pair(real, imaginary)
     if target is None:
         target, dtype = target_of(output, out)
         if target is None:
             return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype))
         _complex_or_refused(target)
-    target[...] = x
-    return target
+    return put(target, x)
 
 
 def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:

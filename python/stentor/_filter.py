@@ -17,9 +17,10 @@ from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
-from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, put, sums_exactly, work_dtype
 from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import Watch, here, may_handle_signals
+from ._quick import UNPLANNED
 from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
@@ -141,8 +142,9 @@ class GroupedPass:
             if total is None:
                 total = result[inner] if len(self.groups) == 1 else result[inner].copy()
             else:
-                total += result[inner]
-        target[...] = total
+                with np.errstate(all='ignore'):
+                    total += result[inner]
+        put(target, total)
 
 
 class MatrixPass:
@@ -179,10 +181,15 @@ class MatrixPass:
                     row[pairs[0][0]] += 1 - sum(sum(row[j] for j in pair) for pair in pairs)
             self.rows.append([[(j, row[j]) for j in pair] for pair in pairs])
             seen = index[at + i] == 0
-            self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
+            with np.errstate(all='ignore'):
+                self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense. Computes in float64, in pieces that stay in cache."""
+        with np.errstate(all='ignore'):
+            self._run_pieces(source, target)
+
+    def _run_pieces(self, source: np.ndarray, target: np.ndarray) -> None:
         source, target = np.moveaxis(source, self.axis, 0), np.moveaxis(target, self.axis, 0)
         if source.ndim == 1:
             source, target = source[:, None], target[:, None]
@@ -284,40 +291,56 @@ class Box:
         check(status, error)
 
 
-class TwoPasses:
-    """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
-
-    The intermediate result stays in cache; the result is that of one pass after the other."""
+class OnePass:
+    """A pass along adjacent axes of dense arrays, without a plan (stn_filter_run)."""
 
     cached_bytes = 0
 
-    def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
-        axis, middle = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
-        extents = [shape[axis], *([middle] if middle > 1 else []), shape[-1]]
-        problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': math.prod(shape[:axis]),
-                                            'dtype': DTYPES[work], 'extent': extents,
-                                            'alignment': min(ITEM_SIZES[each] for each in types)})
+    def __init__(self, shape: Tuple[int, ...], each: Pass, work: str, types: Tuple[str, str]):
+        first, past = each.axes[0], each.axes[-1] + 1
+        extents = [*shape[first:past], *([math.prod(shape[past:])] if past < len(shape) else [])]
+        self._prepare(math.prod(shape[:first]), extents, work, types, list(enumerate(each.sides)), [(each.taps.offsets, each.taps.weights)])
+        self._kept[0].divisor = each.divisor
+
+    def _prepare(self, batch: int, extents: List[int], work: str, types: Tuple[str, str], sides: List[Tuple[int, Sides]],
+                 taps: List[Tuple[np.ndarray, np.ndarray]]) -> None:
+        """Makes the problem, from the sides of some axes, and the taps of the last filter, ..., the
+        first."""
+        problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': batch, 'dtype': DTYPES[work],
+                                            'extent': extents, 'alignment': min(ITEM_SIZES[each] for each in types)})
         if types != (work, work):
             problem.in_element, problem.out_element = (ELEMENTS[each] for each in types)
-        rank = len(extents)
-        for at, sides in ((0, first.sides[0]), (rank - 1, second.sides[0])):
-            for side, (kind, value) in zip(problem.boundary[at], sides):
+        for at, both in sides:
+            for side, (kind, value) in zip(problem.boundary[at], both):
                 side.kind, side.value = kind, value
-        offsets = np.zeros((len(second.taps.weights), rank), np.int64)
-        offsets[:, -1] = second.taps.offsets[:, 0]
-        self._kept, taps = [problem], ffi.NULL
-        for axes, given, weights in ((rank, offsets, second.taps.weights), (1, first.taps.offsets, first.taps.weights)):
-            some = ffi.from_buffer('int64_t[]', np.ascontiguousarray(given)), ffi.from_buffer('double[]', weights)
-            taps = ffi.new('stn_filter_taps *', (rank, axes, len(weights), *some, taps))
-            self._kept += [*some, taps]
+        self._kept, last = [problem], ffi.NULL
+        for offsets, weights in taps:
+            some = ffi.from_buffer('int64_t[]', np.ascontiguousarray(offsets)), ffi.from_buffer('double[]', weights)
+            last = ffi.new('stn_filter_taps *', (len(extents), offsets.shape[1], len(weights), *some, last))
+            self._kept += [*some, last]
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """Runs both passes; both arrays are dense."""
+        """Runs the pass or passes; both arrays are dense."""
         error = new_error()
         check(lib.stn_filter_run(context(HOST).handle, self._kept[0], self._kept[-1], ffi.from_buffer(source),
                                  ffi.from_buffer(target), error), error)
         if here.progress is not None:
             here.progress(1, 1)
+
+
+class TwoPasses(OnePass):
+    """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
+
+    The intermediate result stays in cache; the result is that of one pass after the other."""
+
+    def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
+        axis, middle = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
+        extents = [shape[axis], *([middle] if middle > 1 else []), shape[-1]]
+        rank = len(extents)
+        offsets = np.zeros((len(second.taps.weights), rank), np.int64)
+        offsets[:, -1] = second.taps.offsets[:, 0]
+        self._prepare(math.prod(shape[:axis]), extents, work, types, [(0, first.sides[0]), (rank - 1, second.sides[0])],
+                      [(offsets, second.taps.weights), (first.taps.offsets, first.taps.weights)])
 
 
 class IntegerPass:
@@ -337,13 +360,12 @@ class IntegerPass:
         cast_whole(made, target, target.dtype)
 
 
-def of_integers(each: Pass, keeps: bool) -> Pass:
-    """The pass for arrays of integers: if it has a divisor, its weights become integers.
+def of_integers(each: Pass) -> Pass:
+    """The pass for results of integers: if it has a divisor, its weights become integers.
 
-    keeps: constant arrays must not change, so weights of sum 1 are `raised`."""
+    Constant arrays must not change, so weights of sum 1 are `raised`."""
     if each.divisor == 1:
-        taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
-        return each._replace(taps=taps, divisor=1.0)
+        return each._replace(taps=Taps(each.taps.offsets, raised(each.taps.weights), in_order=True))
     return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor), in_order=True))
 
 
@@ -405,26 +427,39 @@ def raised(weights: np.ndarray) -> np.ndarray:
 def _narrow(shape: Tuple[int, ...], passes: List[Pass], wide_integers: bool) -> int:
     """The number of last axes, such as colours, that are too short for rows and shall come first.
 
-    Some of them or the axis before them must be filtered, and where several axes of a pass are
-    filtered, their order must not matter: the constants past the sides must be equal."""
+    Some of them or the axis before them must be filtered."""
     filtered = {axis for each in passes for axis in each.axes}
     most = SHORT_LINE if filtered == {len(shape) - 1} and not wide_integers else NARROW
     count, points = 0, 1
     while count < len(shape) and points * shape[-1 - count] <= most:
         count, points = count + 1, points * shape[-1 - count]
     first = len(shape) - count
-    if count == 0 or first == 0 or not any(axis >= first - 1 for axis in filtered):
-        return 0
+    return count if count and first and any(axis >= first - 1 for axis in filtered) else 0
+
+
+def _new_order(shape: Tuple[int, ...], passes: List[Pass], whole: bool, wide_integers: bool) -> Tuple[int, ...]:
+    """The order of the axes in which rows are long enough: axes of one point come first, then the
+    last axes that are too short.
+
+    The axes of a pass keep their order if it matters: if constants past the sides differ, or in
+    integers, which keep the order of the taps, as on a GPU."""
+    same = list(range(len(shape)))
     for each in passes:
         constants = {side.value for sides in each.sides for side in sides if side.kind == lib.STN_CONSTANT}
         if len(each.axes) > 1 and len(constants) > 1:
-            return 0
-    return count
+            return tuple(same)
+    several = whole and any(len(each.axes) > 1 for each in passes)
+    ones = same if several else sorted(same, key=lambda axis: shape[axis] > 1)
+    extents, passes = tuple(shape[axis] for axis in ones), [_moved(each, ones) for each in passes]
+    last = len(shape) - _narrow(extents, passes, wide_integers)
+    if several and any(len(each.axes) > 1 and max(each.axes) >= last for each in passes):
+        last = len(shape)
+    return (*ones[last:], *ones[:last])
 
 
-def _moved(each: Pass, narrow: int, ndim: int) -> Pass:
-    """The pass after the last `narrow` axes have been moved first."""
-    axes = [(axis + narrow) % ndim for axis in each.axes]
+def _moved(each: Pass, new_order: Sequence[int]) -> Pass:
+    """The pass after the array's axes have been put into another order."""
+    axes = [new_order.index(axis) for axis in each.axes]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     return each._replace(taps=Taps(each.taps.offsets[:, order], each.taps.weights), axes=tuple(axes[i] for i in order),
                          sides=[each.sides[i] for i in order])
@@ -446,17 +481,17 @@ class HostFilter:
         passes = [each.without_zeros() for each in passes]
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
-        self.keeps_constants = keeps_constants(x.dtype, target)
-        self.order, narrow = None, _narrow(x.shape, passes, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
-        if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
-            narrow = 0  # integers keep the order of the taps, as on a GPU
-        if narrow:  # the short axes are moved first, and back afterwards
-            self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
-            self.inverse = (*range(narrow, x.ndim), *range(narrow))
-            passes = [_moved(each, narrow, x.ndim) for each in passes]
-            x = x.transpose(self.order)
-        # The types of the input and of the results of passes: the library converts whole numbers.
+        self.exact_sums = sums_exactly(x.dtype, target)
         native = x.dtype.newbyteorder('=')
+        dense = x.flags.c_contiguous or not usable(x, native if self.whole else self.work)
+        self.planned = steps > 1 or x.size > UNPLANNED or not dense
+        self.order = None
+        order = _new_order(x.shape, passes, self.whole, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
+        if self.planned and order != tuple(range(x.ndim)):
+            self.order, self.inverse = order, tuple(order.index(axis) for axis in range(x.ndim))
+            passes = [_moved(each, order) for each in passes]
+            x = x.transpose(order)
+        # The types of the input and of the results of passes: the library converts whole numbers.
         self.source = native if self.whole and native.name in ELEMENTS else self.work
         self.result = target if self.whole else self.work
         self.shape, self.direct = x.shape, usable(x, self.source)
@@ -489,7 +524,7 @@ class HostFilter:
         if first.axes < second.axes == (len(self.shape) - 1,) and self._are_boxes(first, second, types):
             return Box(first, len(first.taps.weights), self.target if self.whole else self.work, second)
         if self.whole:
-            first, second = (of_integers(each, self.keeps_constants) for each in (first, second))
+            first, second = of_integers(first), of_integers(second)
         for each in (first, second):
             far = len(each.taps.weights) > FEW_TAPS or max(map(max, each.taps.reach())) > lib.STN_MAX_RADIUS
             if far or len(each.axes) > 1 or is_long_box(each) or not can_extend(each) or self.whole and each.divisor != 1:
@@ -506,17 +541,17 @@ class HostFilter:
         if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MOST_SUMS:
             return False
         if self.whole:
-            return all(is_integer_box(of_integers(each, True), self.target) for each in (first, second))
+            return all(is_integer_box(of_integers(each), self.target) for each in (first, second))
         return self.work.itemsize > 2 and is_long_box(first) and is_long_box(second)
 
     def _runner(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
-            each = of_integers(each, self.keeps_constants)
+            each = of_integers(each)
         if self.whole and source_type == self.target and is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
-        if is_long_box(each) and (not self.whole or self.keeps_constants or is_beyond(each)):
+        if is_long_box(each) and (not self.whole or self.exact_sums or is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
@@ -530,7 +565,15 @@ class HostFilter:
             request = request._replace(source_type=types[0], target_type=types[1], divisor=each.divisor,
                                        alignment=min(ITEM_SIZES[each] for each in types))
         few = steps == 1 and len(each.taps.weights) <= FEW_TAPS
+        if not self.planned and (few or self.whole) and self._is_adjacent(each):
+            each = each if self.whole else each._replace(divisor=1.0)
+            return OnePass(self.shape, each, name, (source_type.name, (self.target if self.whole else self.work).name))
         return StencilRun(HOST, request, 'host' if few or self.whole else None)
+
+    def _is_adjacent(self, each: Pass) -> bool:
+        """Whether the library takes the axes of a pass, and those after them as one, together."""
+        first, count = each.axes[0], len(each.axes)
+        return each.axes == tuple(range(first, first + count)) and count + (first + count < len(self.shape)) <= 3
 
     def _of_results(self, runner, divisor: float):
         """The runner, followed by a division and a truncation if the results are integers."""
@@ -543,8 +586,7 @@ class HostFilter:
         result = self._filtered(x.transpose(self.order), None).transpose(self.inverse)
         if out is None:
             return np.ascontiguousarray(result)
-        out[...] = result
-        return out
+        return put(out, result)
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
         current = x if self.direct else _dense_copy(x, self.source)
@@ -562,10 +604,8 @@ class HostFilter:
         if spare and spare[-1].nbytes <= MOST_SPARE:
             spare_arrays[:] = spare[-1:]
         if out is None:
-            return current if current.dtype == self.target else current.astype(self.target)
-        if current is not out:
-            out[...] = current
-        return out
+            return current if current.dtype == self.target else put(np.empty(self.shape, self.target), current)
+        return out if current is out else put(out, current)
 
     def _writable(self, out: np.ndarray, source: np.ndarray) -> bool:
         return (out.dtype == self.result and out.flags.c_contiguous and out.flags.aligned
@@ -590,8 +630,7 @@ class DeviceFilter(Stages):
         between = dtype if whole else work
         if whole:
             local = True
-            keeps = is_whole(view.dtype) and max(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype]) <= 4
-            passes = [of_integers(each, keeps) for each in passes]
+            passes = [of_integers(each) for each in passes]
         dense, single = Layout.dense(self.shape), len(passes) == 1 and not ((whole or normalized) and steps > 1)
         passes = passes if single else passes * steps
         last = len(passes) - 1 + (overlap and len(passes) == 1)

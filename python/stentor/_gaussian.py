@@ -124,12 +124,15 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
 
 
 def _plain_lines(sigma: Any, order: Any, truncate: Any) -> Optional[List[np.ndarray]]:
-    """The weights of all axes, or of each axis if `sigma` is a sequence, in the order of the taps.
+    """The weights of all axes, or of each axis if `sigma` or `order` is a sequence, in the order of
+    the taps.
 
     An axis that is not filtered has none. The result is None if an argument is invalid, or is no
     Python number."""
     if type(sigma) is np.ndarray and sigma.ndim == 1:
         sigma = sigma.tolist()
+    if type(sigma) not in (list, tuple) and type(order) in (list, tuple):
+        sigma = [sigma] * len(order)
     if type(sigma) not in (list, tuple):
         line = _one_line(sigma, order, truncate)
         return None if line is None else [line]

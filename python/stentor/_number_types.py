@@ -75,8 +75,16 @@ def real_of(dtype: str) -> str:
     return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
 
 
-def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
-    """Whether filters of these types keep constant arrays: integers of at most 32 bits do.
-
-    Larger integers are not exact in float64 after a sum."""
+def sums_exactly(source: np.dtype, target: np.dtype) -> bool:
+    """Whether sums of such integers are exact in float64: those of at most 32 bits are."""
     return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
+
+
+def put(target: Any, x: Any) -> Any:
+    """Copies an array into another, without NumPy's warnings, as scipy's C code converts."""
+    if target.dtype == x.dtype:
+        target[...] = x
+        return target
+    with np.errstate(all='ignore'):
+        target[...] = x
+    return target

@@ -192,10 +192,10 @@ class Plan:
         return self._dtype if self._type != 'bfloat16' else self._type
 
     def _with_constants(self, taps: Taps) -> Taps:
-        """The taps, with weights that do not change constant arrays of small integers."""
+        """The taps, with weights that do not change constant arrays of integers."""
         if not is_whole(self._type):
             return taps
-        return of_integers(Pass(taps, (), ()), ITEM_SIZES[self._type] <= 4).taps
+        return of_integers(Pass(taps, (), ())).taps
 
     @property
     def device(self) -> str:

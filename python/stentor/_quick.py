@@ -16,18 +16,19 @@ from ._number_types import ITEM_SIZES, type_name
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
-# An array is small if it has at most SMALL points, or at most SMALL_ROWS points and at least LINE
-# points along the last axis: short rows make a filter without a plan slow.
-SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 16
+SMALL = 1 << 14  # points of a small array
+UNPLANNED = 1 << 20  # points up to which passes of one step need no plan
 _ndarray = np.ndarray
 
 
 def small_layout(x: np.ndarray) -> Optional[Tuple]:
-    """Rank and dtype of a small array, for a filter without a plan; None for others."""
+    """What a filter without a plan depends on, or None for arrays that need a HostFilter.
+
+    Beyond small arrays these are dense arrays that one pass filters."""
     size = x.size
-    if size > SMALL and (size > SMALL_ROWS or x.shape[-1] < LINE) or not size:
-        return None
-    return x.ndim, x.dtype
+    if SMALL < size <= UNPLANNED and x.flags.c_contiguous:
+        return x.ndim, x.dtype, SMALL
+    return (x.ndim, x.dtype) if 0 < size <= SMALL else None
 
 
 class Given(NamedTuple):
@@ -38,8 +39,9 @@ class Given(NamedTuple):
     # Of every pass, in the order of its taps, or of all passes, one after the other.
     weights: Optional[np.ndarray]
     cval: Optional[float] = None
-    # The number of points of a centred box along every axis, or along each axis.
-    boxes: Optional[Tuple[int, ...]] = None
+    # Boxes along every axis, or along each axis that is filtered: the number of points of each, and
+    # how many of them are before the centre.
+    boxes: Optional[Tuple[Tuple[int, int], ...]] = None
 
 
 def completed(key: Tuple, given: Optional[Given]) -> Tuple:
@@ -57,16 +59,7 @@ def quick(key: Tuple, x: Any, small: bool = False, given: Optional[Given] = None
 
     `small` looks for a filter without a plan too."""
     if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
-        layout = small_layout(x) if small else None
-        if layout is not None and given is not None:
-            found = recall((key, layout, x.dtype))
-            if found is not None:
-                return found(x, None, given)
-        key = completed(key, given)
-        prepared = None if layout is None else recall((key, layout, x.dtype))
-        if prepared is None:
-            prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
-        return None if prepared is None else prepared(x)
+        return _quick_on_host(key, x, small, given, x.dtype, None)
     key = completed(key, given)
     full = _tensor_key(key, x)
     if full is None:
@@ -75,17 +68,44 @@ def quick(key: Tuple, x: Any, small: bool = False, given: Optional[Given] = None
     return None if call is None else call(x)
 
 
+def _quick_on_host(key: Tuple, x: np.ndarray, small: bool, given: Optional[Given], dtype: np.dtype, out: Optional[np.ndarray]) -> Any:
+    layout = small_layout(x) if small else None
+    if layout is not None and given is not None:
+        found = recall((key, layout, dtype))
+        if found is not None:
+            return found(x, out, given)
+    key = completed(key, given)
+    prepared = None if layout is None else recall((key, layout, dtype))
+    if prepared is None:
+        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype))
+    return None if prepared is None else prepared(x) if out is None else prepared(x, out)
+
+
 def quick_for(key: Tuple, x: Any, output: Any, out: Any, given: Optional[Given]) -> Any:
-    """As `quick`, for a call with `output` and `out`; one of them may be a tensor to write to."""
+    """As `quick`, for a call with `output` and `out`: a dtype, or an array to write to."""
     if output is None and out is None:
         return quick(key, x, True, given)
-    torch = sys.modules.get('torch')
     out = output if out is None else out if output is None else None
+    if type(x) is _ndarray and type(out) in (_ndarray, type, np.dtype, str):
+        return _quick_output(key, x, out, given) if output is out or type(out) is _ndarray else None
+    torch = sys.modules.get('torch')
     if torch is None or type(out) is not torch.Tensor:
         return None
     full = _tensor_key(completed(key, given), x, out)
     call = None if full is None else recall(full)
     return None if call is None else call(x, out)
+
+
+def _quick_output(key: Tuple, x: np.ndarray, output: Any, given: Optional[Given]) -> Any:
+    """The result in an array, or of a dtype. What is invalid is reported later."""
+    if type(output) is _ndarray:
+        return _quick_on_host(key, x, True, given, output.dtype, output) if output.shape == x.shape else None
+    try:
+        dtype = np.dtype(output)
+    except TypeError:
+        return None
+    known = dtype.isnative and not (dtype.kind == 'b' and type(output) is str)
+    return _quick_on_host(key, x, True, given, dtype, None) if known else None
 
 
 def remember_tensor(key: Tuple, x: Any, prepared: Any, out: Any = None) -> None:

@@ -5,11 +5,11 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
+from ._arguments import MOST_REACH, axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
-from ._filter import FEW_TAPS, Pass
+from ._filter import Pass
 from ._progress import call_with_progress
 from ._quick import Given
 from ._stencil import taps_of
@@ -49,10 +49,8 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
         return call_with_progress(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes,
                                   steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
-    (about, value), boxes = cval_key(cval), _boxes(size, origin, axes)
-    extents = frozen(size) if boxes is None else None if isinstance(size, int) else len(size)
-    key = ('uniform', extents, frozen(mode), about, frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
-           checked_nan(nan))
+    (about, value), (boxes, extents) = cval_key(cval), _boxes(size, origin)
+    key = ('uniform', extents, frozen(mode), about, frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
                                                                steps=steps, local=local, out=to, nan=nan),
@@ -76,14 +74,26 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     return apply(input, key, make, output, out, steps, local, checked_nan(nan), Given(None, value, boxes))
 
 
-def _boxes(size: Any, origin: Any, axes: Any) -> Optional[Tuple[int, ...]]:
-    """The sizes of boxes that a small filter takes anew in each call, or None for other boxes.
+def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]], Any]:
+    """The boxes that a small filter takes anew, and what a key holds of size and origin.
 
-    It has one for all axes, or one for each; all axes are filtered, by short centred boxes."""
-    if axes is not None or type(origin) is not int or origin:
-        return None
-    each = (size,) if type(size) is int else tuple(size) if type(size) in (list, tuple) else ()
-    return each if each and all([type(n) is int and 2 <= n <= FEW_TAPS for n in each]) else None
+    A box is its number of points, and that of those before its centre. There is one for all axes,
+    or one for each axis that is filtered. For other arguments the key holds size and origin."""
+    if type(size) is int and type(origin) is int and 1 < size <= MOST_REACH and 0 <= size // 2 + origin < size:
+        return ((size, size // 2 + origin),), None
+    several = (list, tuple)
+    count = len(size) if type(size) in several else len(origin) if type(origin) in several else 1
+    sizes, origins = ([*given] if type(given) in several else [given] * count for given in (size, origin))
+    boxes = []
+    for points, shift in zip(sizes, origins):
+        if type(points) is not int or type(shift) is not int or points > MOST_REACH:
+            break
+        if points > 1:
+            boxes.append((points, points // 2 + shift))
+    else:
+        if boxes and len(sizes) == len(origins) and all([0 <= before < points for points, before in boxes]):
+            return tuple(boxes), tuple([points > 1 for points in sizes])
+    return None, (frozen(size), frozen(origin))
 
 
 def _points(size: Any) -> int:

@@ -2,6 +2,7 @@
  * point to point. */
 #include "host/integer_box.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,17 @@ static void run_items(void *user, int64_t begin, int64_t end) {
                         stn_min(first + run->rows, points), memory);
     }
     free(memory);
+}
+
+bool stn_host_integer_box_applies(const stn_box_filter *box) {
+    if (box->element != STN_ELEMENT_U8 && box->element != STN_ELEMENT_U16) return false;
+    const double most = box->element == STN_ELEMENT_U8 ? UINT8_MAX : UINT16_MAX;
+    if (box->divisor != (double)box->size || most * box->divisor > UINT32_MAX) return false;
+    for (int side = 0; side < 2; side++) {
+        const double value = box->sides[side].kind == STN_CONSTANT ? box->sides[side].value : 0;
+        if (!(value >= 0 && value <= most) || value != floor(value)) return false;
+    }
+    return !box->next || stn_host_integer_box_applies(box->next);
 }
 
 static integer_run begin_run(const stn_box_filter *box, const int64_t *source_index) {

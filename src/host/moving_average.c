@@ -31,6 +31,15 @@
 #define LINES STN_AVERAGE_COLUMNS
 /* Most points of several lines that are copied together, so that they stay in cache. */
 #define STAGED (1 << 18)
+/* As many columns as this, of floats or doubles, are summed row by row; fewer are read as lines. */
+#define LEAST_COLUMNS 16
+#define MOST_LINES 64      /* lines or columns that are read as lines at once */
+#define PIECE                                                                                                          \
+    (1 << 12)              /* numbers of these lines that are averaged at once, so that they stay
+                            * in cache */
+#define LEAST_BLOCKS 4     /* least blocks of a line that are averaged at once */
+#define BLOCKS 4           /* blocks of such lines that are summed side by side */
+#define ZEROS 512          /* means that are divided at once */
 #define COPIED 128         /* least points of a contiguous line that are copied at once */
 #define ITEMS_PER_THREAD 4 /* chunks of strips for each thread, where two filters run at once */
 #define WORK 4096          /* points below which waking a thread costs more than it saves */
@@ -47,10 +56,13 @@ typedef struct box_run {
     /* Rows of the value past the low and past the high side, and of zeros, in the type that is
      * summed. */
     const void *past[3];
-    bool by_blocks;  /* contiguous lines are copied by blocks (run_line_group), not in whole */
+    stn_element element; /* the type of the numbers of both arrays */
+    /* Contiguous lines of floats or doubles are copied as groups (run_line_group), and columns are
+     * summed row by row (run_rows); others are read as lines of doubles (run_lines). */
+    bool by_groups, by_rows;
     int64_t columns; /* the most columns that are summed side by side */
     int64_t strips;  /* strips of columns for each outer index */
-    int64_t lines;   /* contiguous lines that are copied together */
+    int64_t lines;   /* contiguous lines that are averaged together */
     /* A second filter, whose lines are the rows of strips of this one's result; NULL: none. */
     const struct box_run *next;
     int64_t rows, chunks;   /* with `next`: points of a chunk along the axis, chunks of a strip */
@@ -66,71 +78,18 @@ typedef struct line_group {
     char *staged;   /* memory for staged_rows rows of LINES numbers */
 } line_group;
 
-/* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
+/* Columns that are summed side by side: number i of a column is at first + i * step + column. */
 typedef struct box_lanes {
     int64_t first, step;
     int64_t count;
 } box_lanes;
 
-static double load(stn_dtype dtype, const char *base, int64_t i) {
-    if (dtype == STN_F64) return ((const double *)base)[i];
-    if (dtype == STN_F32) return ((const float *)base)[i];
-    return stn_half_to_float(((const uint16_t *)base)[i]);
+static bool holds_reals(const box_run *run) {
+    return run->element == STN_ELEMENT_F32 || run->element == STN_ELEMENT_F64;
 }
 
-static void store(stn_dtype dtype, char *base, int64_t i, double value) {
-    if (dtype == STN_F64)
-        ((double *)base)[i] = value;
-    else if (dtype == STN_F32)
-        ((float *)base)[i] = (float)value;
-    else
-        ((uint16_t *)base)[i] = stn_float_to_half((float)value);
-}
-
-/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
-static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
-                       double *sum) {
-    const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
-    const stn_dtype dtype = run->box->dtype;
-    const int count = lanes->count;
-    if (j < 0)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
-    else
-        for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k);
-}
-
-/* Writes sums / divisor. Returns false if a mean of f64 is not finite; sums of f16 do not overflow
- * a double, so for them it returns true. */
-static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *suffix,
-                         const double *prefix) {
-    const int64_t first = lanes->first + i * lanes->step;
-    double check = 0;
-    for (int k = 0; k < lanes->count; k++) {
-        const double mean = (suffix[k] + prefix[k]) / divisor;
-        check += mean * 0; /* becomes NaN if any mean is not finite */
-        store(run->box->dtype, run->out, first + k, mean);
-    }
-    return check == 0 || run->box->dtype != STN_F64;
-}
-
-/* Averages all boxes of some lanes. Points are multiplied by `scale`, which does not change means
- * but prevents overflow. suffix: memory for size * columns suffix sums, then columns prefix sums.
- * Returns the same as write_points. */
-static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *suffix) {
-    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size, columns = run->columns;
-    double *const prefix = suffix + size * columns;
-    const double divisor = run->box->divisor * scale;
-    bool finite = true;
-    for (int64_t first = 0; first < points; first += size) {
-        memset(prefix, 0, (size_t)lanes->count * sizeof *prefix);
-        for (int64_t i = size - 1; i >= 0; i--) /* row `size` of `suffix` is `prefix`, zeros now */
-            add_points(run, lanes, first + i, scale, suffix + (i + 1) * columns, suffix + i * columns);
-        for (int64_t i = 0; i < size && first + i < points; i++) {
-            if (i) add_points(run, lanes, first + i + size - 1, scale, prefix, prefix);
-            finite = write_points(run, lanes, first + i, divisor, suffix + i * columns, prefix) && finite;
-        }
-    }
-    return finite;
+static const char *number_at(const box_run *run, int64_t index) {
+    return run->in + index * (int64_t)stn_element_size(run->element);
 }
 
 /* Row `at` of the extended axis, of floats or doubles. */
@@ -186,8 +145,9 @@ static bool run_line_group(const box_run *run, const line_group *group) {
     return finite;
 }
 
-/* As run_lanes with a scale of 1, for floats or doubles and only for the boxes of points [begin,
- * past). If `group` is not NULL, it collects the rows of the result, which run->next filters. */
+/* Averages columns of floats or doubles at points [begin, past). If `group` is not NULL, it
+ * collects the rows of the result, which run->next filters. Returns false if a mean of doubles is
+ * not finite. */
 static bool run_rows(const box_run *run, const box_lanes *lanes, int64_t begin, int64_t past, double *suffix,
                      line_group *group) {
     const int64_t size = (int64_t)run->box->size, columns = run->columns;
@@ -219,74 +179,202 @@ static bool run_rows(const box_run *run, const box_lanes *lanes, int64_t begin, 
     return finite;
 }
 
-/* Averages boxes; if a sum overflows, repeats this with points scaled down by a power of two. */
-static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *suffix) {
-    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, suffix)
-                                     : run_rows(run, lanes, 0, (int64_t)run->box->points, suffix, NULL)))
-        run_lanes(run, lanes, ldexp(1, exponent), suffix);
+/* Suffix and prefix sums of lines of `blocks` + 1 blocks of `size` numbers: suffix[i] is the sum of
+ * from[i] and what follows it in its block, except in the last one; prefix[i] is the sum of what is
+ * before it in its block, for the first `needed` numbers of all blocks except the first. Several
+ * blocks are summed at once, since each addition waits for the one before in its block. */
+static void sum_blocks(const double *from, int64_t count, int64_t blocks, int64_t size, int64_t needed, double *suffix,
+                       double *prefix) {
+    for (int64_t block = 0; block < count * blocks; block += BLOCKS) {
+        double after[BLOCKS] = {0}, before[BLOCKS] = {0};
+        int64_t at[BLOCKS]; /* the last block may be summed several times */
+        for (int k = 0; k < BLOCKS; k++) {
+            const int64_t each = stn_min(block + k, count * blocks - 1);
+            at[k] = (each + each / blocks) * size;
+        }
+        for (int64_t i = size - 1; i >= 0; i--)
+            for (int k = 0; k < BLOCKS; k++) suffix[at[k] + i] = after[k] += from[at[k] + i];
+        for (int64_t i = size; i < size + needed; i++)
+            for (int k = 0; k < BLOCKS; k++) {
+                prefix[at[k] + i] = before[k];
+                before[k] += from[at[k] + i];
+            }
+    }
 }
 
-/* Averages whole contiguous lines: copied side by side as doubles, averaged, and copied back. */
-static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *suffix, double *staged) {
-    const stn_dtype dtype = run->box->dtype;
+/* Reads the part of lines from position `begin` of the extended axis on: `all` numbers of each as
+ * doubles, multiplied by `scale`, at to + line * length, followed by zeros. rows: memory for
+ * columns. */
+static void load_lines(const box_run *run, int64_t first, int64_t count, int64_t begin, int64_t all, double scale,
+                       double *rows, double *to, int64_t length) {
+    const stn_kernels *const kernels = run->kernels;
+    const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner;
+    const int64_t from = (int64_t)run->box->before - begin, low = stn_min(stn_max(from, 0), all),
+                  high = stn_max(stn_min(from + points, all), low), start = low - from;
+    if (inner == 1)
+        for (int64_t k = 0; k < count; k++)
+            kernels->load[run->element](to + k * length + low, number_at(run, first + k * points + start),
+                                        (size_t)(high - low));
+    else {
+        for (int64_t i = 0, now = count == inner ? high - low : 1; i < high - low; i += now)
+            kernels->load[run->element](rows + i * count, number_at(run, first + (start + i) * inner),
+                                        (size_t)(now * count));
+        kernels->transpose[1](rows, count, high - low, count, to + low, length);
+    }
+    for (int64_t k = 0; k < count; k++) {
+        double *const line = to + k * length, *const inside = line + low - start;
+        for (int64_t i = low > 0 ? 0 : high; i < all; i = i + 1 == low ? high : i + 1) {
+            const int64_t j = run->source_index[begin + i];
+            if (j < 0)
+                line[i] = run->past_value[-1 - j];
+            else if (j >= start && j < start + high - low)
+                line[i] = inside[j];
+            else
+                kernels->load[run->element](line + i,
+                                            number_at(run, first + (inner == 1 ? k * points + j : j * inner + k)), 1);
+        }
+        for (int64_t i = 0; i < all && scale != 1; i++) line[i] *= scale;
+        memset(line + all, 0, (size_t)(length - all) * sizeof *line);
+    }
+}
+
+/* The reverse, from doubles to points `begin` to begin + now - 1 of the result. */
+static void store_lines(const box_run *run, int64_t first, int64_t count, int64_t begin, int64_t now, double *rows,
+                        const double *from, int64_t length) {
+    const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner,
+                  bytes = (int64_t)stn_element_size(run->element);
+    if (inner == 1) {
+        for (int64_t k = 0; k < count; k++)
+            run->kernels->store[run->element](run->out + (first + k * points + begin) * bytes, from + k * length,
+                                              (size_t)now);
+        return;
+    }
+    run->kernels->transpose[1](from, length, count, now, rows, count);
+    for (int64_t i = 0, some = count == inner ? now : 1; i < now; i += some)
+        run->kernels->store[run->element](run->out + (first + (begin + i) * inner) * bytes, rows + i * count,
+                                          (size_t)(some * count));
+}
+
+/* Points of `count` lines that are averaged at once: whole blocks. */
+static int64_t piece_of(const stn_box_filter *box, int64_t count) {
+    const int64_t size = (int64_t)box->size, blocks = stn_max(PIECE / count / size, LEAST_BLOCKS);
+    return stn_min(blocks, stn_div_up((int64_t)box->points, size)) * size;
+}
+
+/* Averages `count` lines or columns of any type, `piece` points at once, in doubles multiplied by
+ * `scale`.
+ * This does not change means but prevents overflow. Returns false if a mean is not finite. */
+static bool run_lines(const box_run *run, int64_t first, int64_t count, int64_t piece, double scale, double *memory) {
+    static const double zeros[ZEROS];
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const double divisor = run->box->divisor * scale;
+    bool finite = true;
+    for (int64_t begin = 0, now; begin < points; begin += now) {
+        now = stn_min(piece, points - begin);
+        const int64_t blocks = stn_div_up(now, size), length = (blocks + 1) * size;
+        double *const lines = memory, *const suffix = lines + count * length, *const prefix = suffix + count * length;
+        load_lines(run, first, count, begin, now + size - 1, scale, suffix, lines, length);
+        sum_blocks(lines, count, blocks, size, stn_min(now, size), suffix, prefix);
+        for (int64_t k = 0; k < count; k++)
+            for (int64_t i = k * length, end = i + now, some; i < end; i += some) {
+                some = stn_min(end - i, ZEROS);
+                finite =
+                    run->kernels->mean_row[1](lines + i, suffix + i, prefix + i + size, zeros, (size_t)some, divisor) &&
+                    finite;
+            }
+        store_lines(run, first, count, begin, now, suffix, lines, length);
+    }
+    return finite;
+}
+
+/* Reads lines or columns as lines. If a sum of doubles overflows, this is repeated with points
+ * scaled down by a power of two. Returns false if memory is out. */
+static bool run_as_lines(const box_run *run, int64_t first, int64_t count, bool may_overflow) {
+    const int64_t size = (int64_t)run->box->size, most = stn_min(count, MOST_LINES);
+    const int64_t step = run->box->inner == 1 ? (int64_t)run->box->points : 1;
+    const int64_t piece = piece_of(run->box, most);
+    double *memory = malloc((size_t)(3 * most * (piece + size)) * sizeof *memory);
+    int exponent;
+    frexp((double)size, &exponent);
+    for (int64_t k = 0, now; memory && k < count; k += now) {
+        now = stn_min(most, count - k);
+        if ((may_overflow || !run_lines(run, first + k * step, now, piece, 1, memory)) &&
+            run->element == STN_ELEMENT_F64)
+            run_lines(run, first + k * step, now, piece, ldexp(1, -exponent), memory);
+    }
+    free(memory);
+    return memory;
+}
+
+/* Copies `count` lines or columns from number `first` on as doubles: columns as rows of `count`. */
+static void load_doubles(const box_run *run, int64_t first, int64_t count, double *to) {
+    const int64_t inner = (int64_t)run->box->inner, points = (int64_t)run->box->points;
+    for (int64_t i = 0, rows = inner == count || inner == 1 ? points : 1; i < points; i += rows)
+        run->kernels->load[run->element](to + i * count, number_at(run, first + i * inner), (size_t)(rows * count));
+}
+
+/* The reverse. */
+static void store_doubles(const box_run *run, int64_t first, int64_t count, const double *from) {
+    const int64_t inner = (int64_t)run->box->inner, points = (int64_t)run->box->points;
+    for (int64_t i = 0, rows = inner == count || inner == 1 ? points : 1; i < points; i += rows)
+        run->kernels->store[run->element](run->out + (first + i * inner) * (int64_t)stn_element_size(run->element),
+                                          from + i * count, (size_t)(rows * count));
+}
+
+/* Averages lines as groups, or columns row by row. Numbers other than floats and doubles are
+ * converted to doubles and back. suffix, staged: memory for sums and for run_line_group;
+ * converted: for all numbers and results as doubles. Returns false if a mean is not finite. */
+static bool run_reals(const box_run *run, int64_t first, int64_t count, double *suffix, char *staged,
+                      double *converted) {
     const int64_t points = (int64_t)run->box->points;
-    double *means = staged + points * count;
-    for (int64_t begin = 0; begin < points; begin += LINES)
-        for (int k = 0; k < count; k++)
-            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
-                staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
+    box_run real = *run;
     stn_box_filter box = *run->box;
-    box.dtype = STN_F64;
-    box_run inner = {.kernels = run->kernels,
-                     .box = &box,
-                     .in = (const char *)staged,
-                     .out = (char *)means,
-                     .columns = run->columns,
-                     .source_index = run->source_index};
-    memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
-    memcpy(inner.past, run->past, sizeof inner.past);
-    const box_lanes lanes = {0, count, count};
-    run_scaled(&inner, &lanes, exponent, suffix);
-    for (int64_t begin = 0; begin < points; begin += LINES)
-        for (int k = 0; k < count; k++)
-            for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
-                store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
+    if (converted) {
+        load_doubles(run, first, count, converted);
+        real.in = (const char *)converted;
+        real.out = (char *)(converted + points * count);
+        real.box = &box;
+        box.dtype = STN_F64;
+        if (box.inner > 1) box.inner = (size_t)count;
+    }
+    const int64_t bytes = (int64_t)stn_dtype_size(box.dtype), start = converted ? 0 : first;
+    bool finite;
+    if (run->by_groups) {
+        char *const from = (char *)real.in + start * bytes, *const to = real.out + start * bytes;
+        const line_group group = {from, to, points * bytes, points * bytes, count, suffix, staged};
+        finite = run_line_group(&real, &group);
+    } else {
+        const box_lanes lanes = {start, (int64_t)box.inner, count};
+        finite = run_rows(&real, &lanes, 0, points, suffix, NULL);
+    }
+    if (converted) store_doubles(run, first, count, (const double *)real.out);
+    return finite;
 }
 
 static void run_strips(void *user, int64_t begin, int64_t end) {
     box_run *run = user;
     const stn_box_filter *box = run->box;
-    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
-    const int64_t lines = run->lines, columns = run->columns, stride = points * (int64_t)stn_dtype_size(box->dtype);
-    double *suffix = malloc((box->size + 1) * (size_t)columns * sizeof *suffix);
-    const size_t copied = (size_t)(stn_max(run->by_blocks ? staged_rows(box) : 0, 2 * points) * lines);
-    double *staged = inner == 1 ? calloc(copied + 1, sizeof *staged) : NULL;
-    if (!suffix || (inner == 1 && !staged)) {
-        free(suffix);
-        free(staged);
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner, lines = run->lines,
+                  columns = run->columns;
+    const bool as_reals = run->by_groups || run->by_rows, converts = as_reals && !holds_reals(run);
+    double *suffix = as_reals ? malloc((box->size + 1) * (size_t)columns * sizeof *suffix) : NULL;
+    char *staged = run->by_groups ? calloc((size_t)(staged_rows(box) * lines), sizeof(double)) : NULL;
+    double *converted = converts ? malloc((size_t)(2 * points * columns) * sizeof *converted) : NULL;
+    if ((as_reals && !suffix) || (run->by_groups && !staged) || (converts && !converted)) {
         atomic_store(&run->failed, true);
-        return;
+        end = begin;
     }
-    int exponent;
-    frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
-        if (inner == 1) {
-            const int64_t first = item * lines, count = stn_min(lines, (int64_t)box->outer - first);
-            const line_group group = {(char *)run->in + first * stride,
-                                      run->out + first * stride,
-                                      stride,
-                                      stride,
-                                      count,
-                                      suffix,
-                                      (char *)staged};
-            if (!run->by_blocks || !run_line_group(run, &group))
-                run_lines(run, first, (int)count, -exponent, suffix, staged);
-            continue;
+        int64_t first = item * lines * points, count = stn_min(lines, (int64_t)box->outer - item * lines);
+        if (inner > 1) {
+            const int64_t column = item % run->strips * columns;
+            first = item / run->strips * points * inner + column;
+            count = stn_min(columns, inner - column);
         }
-        const int64_t column = item % run->strips * columns;
-        const box_lanes lanes = {item / run->strips * points * inner + column, inner, stn_min(columns, inner - column)};
-        run_scaled(run, &lanes, -exponent, suffix);
+        const bool done = as_reals && run_reals(run, first, count, suffix, staged, converted);
+        if (!done && !converts && !run_as_lines(run, first, count, as_reals)) atomic_store(&run->failed, true);
     }
+    free(converted);
     free(staged);
     free(suffix);
 }
@@ -320,9 +408,8 @@ static void run_two_strips(void *user, int64_t begin, int64_t end) {
 /* Index of the point at position `at` of the unbounded axis; -1 or -2 past a constant side. If both
  * sides wrap, reflect or mirror, the axis is periodic, and `at` is first reduced to one period. */
 static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
-    if (at >= 0 && at < points) return at;
     int64_t period = 0;
-    if (sides[0].kind == sides[1].kind) {
+    if (sides[0].kind == sides[1].kind && (at < -points || at >= 2 * points)) {
         if (sides[0].kind == STN_WRAP) period = points;
         if (sides[0].kind == STN_REFLECT) period = 2 * points;
         if (sides[0].kind == STN_MIRROR) period = stn_max(2 * points - 2, 1);
@@ -334,27 +421,38 @@ static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary si
 /* The index in the line for each position of the extended axis; NULL: out of memory. */
 static int64_t *source_index_of(const stn_box_filter *box, stn_error *error) {
     const size_t all = box->points + 2 * box->size;
+    const int64_t points = (int64_t)box->points, before = (int64_t)box->before;
     int64_t *made = malloc(all * sizeof *made);
-    for (size_t i = 0; made && i < all; i++)
-        made[i] = source_index_at((int64_t)i - (int64_t)box->before, (int64_t)box->points, box->sides);
-    if (!made) (void)stn_fail_memory(error, "the positions of a box", all * sizeof *made);
+    if (!made) {
+        (void)stn_fail_memory(error, "the positions of a box", all * sizeof *made);
+        return NULL;
+    }
+    for (int64_t i = 0; i < before; i++) made[i] = source_index_at(i - before, points, box->sides);
+    for (int64_t i = 0; i < points; i++) made[before + i] = i;
+    for (int64_t i = before + points; i < (int64_t)all; i++) made[i] = source_index_at(i - before, points, box->sides);
     return made;
 }
 
-/* Makes the rows past the sides, which the caller frees. Returns false if memory is out. */
-static bool make_past(box_run *run, stn_dtype summed) {
+/* Makes the values past the sides, and rows of them, which the caller frees. Returns false if
+ * memory is out. */
+static bool make_past(box_run *run) {
     const stn_box_filter *box = run->box;
     double *past = calloc((size_t)(3 * run->columns), sizeof *past);
+    for (int row = 0; row < 3; row++) run->past[row] = past ? past + row * run->columns : NULL;
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;
-        run->past_value[side] = box->dtype == STN_F64   ? value
-                                : box->dtype == STN_F32 ? (float)value
-                                                        : stn_half_to_float(stn_float_to_half((float)value));
+        const bool single = box->dtype == STN_F32 && !box->element;
+        run->past_value[side] = single ? (float)value
+                                : box->dtype == STN_F16 && !box->element
+                                    ? stn_half_to_float(stn_float_to_half((float)value))
+                                    : value;
+        double *const row = past ? past + side * run->columns : NULL;
+        for (int64_t k = 0; k < run->columns && past; k++)
+            if (single)
+                ((float *)row)[k] = (float)value;
+            else
+                row[k] = value;
     }
-    for (int row = 0; row < 3; row++) run->past[row] = past ? past + row * run->columns : NULL;
-    for (int64_t k = 0; k < 2 * run->columns && past; k++)
-        store(summed, (char *)(past + k / run->columns * run->columns), k % run->columns,
-              run->past_value[k / run->columns]);
     return past;
 }
 
@@ -364,16 +462,22 @@ static stn_status memory_error(const box_run *run, stn_error *error) {
 
 static stn_status run_one(stn_pool *pool, box_run *run, stn_error *error) {
     const stn_box_filter *box = run->box;
-    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
-    const int64_t parts = stn_div_up(stn_pool_threads(pool), (int64_t)box->outer);
-    const int64_t fitting = SUFFIX_BYTES / (int64_t)sizeof(double) / (int64_t)box->size;
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner, outer = (int64_t)box->outer;
+    const int64_t parts = stn_div_up(stn_pool_threads(pool), outer);
+    /* Numbers that are converted should stay in cache. */
+    const int64_t fitting =
+        holds_reals(run) ? SUFFIX_BYTES / (int64_t)sizeof(double) / (int64_t)box->size : STAGED / points;
     const int64_t most = stn_min(stn_min(fitting, stn_div_up(inner, parts)), MAX_COLUMNS);
-    run->columns = inner == 1 ? LINES : stn_div_up(stn_max(most, MIN_COLUMNS), 16) * 16;
+    const int64_t least = holds_reals(run) ? MIN_COLUMNS : LEAST_COLUMNS;
+    run->by_groups = inner == 1 && STAGED / points >= LINES && outer >= LINES;
+    run->by_rows = inner >= LEAST_COLUMNS && (holds_reals(run) || fitting >= LEAST_COLUMNS);
+    run->columns = inner == 1     ? LINES
+                   : run->by_rows ? stn_div_up(stn_max(most, least), 16) * 16
+                                  : stn_min(inner, MOST_LINES);
     run->strips = stn_div_up(inner, run->columns);
-    run->lines = stn_min(stn_max(STAGED / points, 1), LINES);
-    run->by_blocks = box->dtype != STN_F16 && inner == 1 && run->lines == LINES && (int64_t)box->outer >= LINES;
-    const int64_t items = inner == 1 ? stn_div_up((int64_t)box->outer, run->lines) : (int64_t)box->outer * run->strips;
-    if (!make_past(run, inner == 1 && !run->by_blocks ? STN_F64 : box->dtype)) return memory_error(run, error);
+    run->lines = run->by_groups ? LINES : stn_min(stn_max(PIECE / (points + (int64_t)box->size), 1), LINES);
+    const int64_t items = inner == 1 ? stn_div_up(outer, run->lines) : outer * run->strips;
+    if (!make_past(run)) return memory_error(run, error);
     stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, run);
     free((void *)run->past[0]);
     return atomic_load(&run->failed) ? memory_error(run, error) : STN_OK;
@@ -391,7 +495,7 @@ static stn_status run_two(stn_pool *pool, box_run *run, box_run *next, stn_error
                   parts = stn_div_up(ITEMS_PER_THREAD * stn_pool_threads(pool), strips);
     run->rows = stn_pool_threads(pool) == 1 ? points : stn_div_up(stn_div_up(points, parts), size) * size;
     run->chunks = stn_div_up(points, run->rows);
-    const bool made = make_past(run, box->dtype) && make_past(next, box->dtype);
+    const bool made = make_past(run) && make_past(next);
     if (made) stn_pool_for(pool, strips * run->chunks, stn_div_up(WORK, run->rows * run->columns), run_two_strips, run);
     free((void *)run->past[0]);
     free((void *)next->past[0]);
@@ -439,13 +543,16 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
         else if (!(source_index[i] = source_index_of(each, error)))
             status = STN_ERROR_OUT_OF_MEMORY;
     }
+    const bool is_short = (box->inner > 1 ? box->inner : box->points) < LEAST_COLUMNS;
     const stn_kernels *kernels = stn_kernels_best();
     box_run run = {.kernels = kernels, .box = box, .in = in, .out = out, .source_index = source_index[0]};
+    run.element = box->element ? box->element : stn_element_of(box->dtype);
     box_run next = {.kernels = kernels, .box = box->next, .source_index = source_index[1]};
     if (status == STN_OK)
-        status = box->element ? stn_host_integer_box(pool, box, in, out, source_index, error)
-                 : box->next  ? run_two(pool, &run, &next, error)
-                              : run_one(pool, &run, error);
+        status = stn_host_integer_box_applies(box) && (box->next || !is_short)
+                     ? stn_host_integer_box(pool, box, in, out, source_index, error)
+                 : box->next ? run_two(pool, &run, &next, error)
+                             : run_one(pool, &run, error);
     for (int i = 0; i < 2; i++) free(source_index[i]);
     if (status == STN_OK && box->next && atomic_load(&run.overflowed) && can_overflow(box, in))
         return run_separately(pool, box, in, out, error);

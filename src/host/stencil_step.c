@@ -324,7 +324,15 @@ typedef struct stn_dense_box {
     double weights[MAX_DENSE_TAPS];
 } stn_dense_box;
 
-/* Returns false if the taps do not fill a box, or if there are more than MAX_DENSE_TAPS. */
+/* Whether a tap's offset comes after another one in the order of the axes. */
+static bool follows(const stn_tap *tap, const stn_tap *last) {
+    int a = 0;
+    while (a < 2 && tap->offset[a] == last->offset[a]) a++;
+    return tap->offset[a] > last->offset[a];
+}
+
+/* Returns false if the taps do not fill a box in order, or if there are more than
+ * MAX_DENSE_TAPS. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
     if (step->pairing || step->line == STN_ELEMENT_U8 || task->ntaps > MAX_DENSE_TAPS) return false;
@@ -342,6 +350,7 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
         return false;
     box->exact = task->dtype == STN_F32 && stn_task_element(task, false) == STN_ELEMENT_F32;
     for (size_t k = 0; k < task->ntaps; k++) {
+        if (k && !follows(&task->taps[k], &task->taps[k - 1])) return false;
         box->weights[k] = task->taps[k].weight;
         box->exact = box->exact && box->weights[k] == (float)box->weights[k];
     }

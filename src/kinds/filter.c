@@ -8,10 +8,12 @@
 #include "base/error.h"
 #include "base/versioned_struct.h"
 #include "context/context.h"
+#include "host/integer_box.h"
 #include "host/moving_average.h"
 #include "host/separable.h"
 #include "host/stencil_run.h"
 #include "host/watch.h"
+#include "host/short_rows.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
@@ -90,7 +92,7 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
     stn_status status;
     STN_TRY_GOTO(status, make_task(&copy, taps, &task, error), done);
     if (!taps->next) {
-        stn_host_run(&task, pool, in, out, NULL);
+        status = stn_host_filter(&task, pool, in, out, error);
         goto done;
     }
     copy.in_element = copy.out_element;
@@ -112,27 +114,6 @@ done:
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-static stn_status check_integers(const stn_box_filter *box, stn_error *error) {
-    if (box->element != STN_ELEMENT_U8 && box->element != STN_ELEMENT_U16)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "stn_box_filter.element is %d: give STN_ELEMENT_U8, STN_ELEMENT_U16, or 0 for the dtype",
-                        (int)box->element);
-    const double most = box->element == STN_ELEMENT_U8 ? UINT8_MAX : UINT16_MAX;
-    if (box->divisor != (double)box->size || most * box->divisor > UINT32_MAX)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a box of %zu integers with divisor %g: give its size as divisor, and a box whose largest sum "
-                        "is below 2^32",
-                        box->size, box->divisor);
-    for (int side = 0; side < 2; side++) {
-        const double value = box->sides[side].kind == STN_CONSTANT ? box->sides[side].value : 0;
-        if (!(value >= 0 && value <= most) || value != floor(value))
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "the constant %g past a side is no number of the arrays' type: use the dtype instead",
-                            value);
-    }
-    return STN_OK;
-}
-
 static stn_status check_box(const stn_box_filter *box, stn_error *error) {
     if (!box->outer || !box->points || !box->inner || !box->size || box->before >= box->size)
         return stn_fail(
@@ -149,7 +130,11 @@ static stn_status check_box(const stn_box_filter *box, stn_error *error) {
                         "the boundary kinds of a box are %d and %d: give two of STN_WRAP to STN_MIRROR, and STN_WRAP "
                         "on both sides or on none",
                         (int)low, (int)high);
-    return box->element ? check_integers(box, error) : STN_OK;
+    if (box->element && (!stn_element_is_whole(box->element) || box->element > STN_ELEMENT_BOOL))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "stn_box_filter.element is %d: give an integer type, STN_ELEMENT_BOOL, or 0 for the dtype",
+                        (int)box->element);
+    return STN_OK;
 }
 
 /* The second filter of a call, which was checked by itself. */
@@ -157,10 +142,11 @@ static stn_status check_next(const stn_box_filter *box, const stn_box_filter *ne
     const bool whole_lines = next->inner == 1 && box->inner % next->points == 0 &&
                              next->outer == box->outer * box->points * (box->inner / next->points);
     if (next->next || !whole_lines || next->dtype != box->dtype || next->element != box->element ||
-        (box->dtype == STN_F16 && !box->element))
+        (box->element ? !stn_host_integer_box_applies(box) : box->dtype == STN_F16))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the second box of one call is along lines of %zu of %zu numbers, or has a next one, another "
-                        "type, or type f16: give all whole lines of the last axis, or run one box after the other",
+                        "type, type f16, or integers other than means of STN_ELEMENT_U8 or STN_ELEMENT_U16 with sums "
+                        "below 2^32: give all whole lines of the last axis, or run one box after the other",
                         next->points, box->inner);
     return STN_OK;
 }
@@ -176,8 +162,8 @@ stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *filter
     if (box.next) {
         STN_TRY(stn_read_versioned_struct(&stn_layout_box_filter, box.next, &next, error));
         STN_TRY(check_box(&next, error));
-        STN_TRY(check_next(&box, &next, error));
         box.next = &next;
+        STN_TRY(check_next(&box, &next, error));
     }
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the context is NULL: create one first");
     STN_TRY(stn_context_pool(context, &pool, error));

@@ -199,6 +199,69 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "make a plan");
 }
 
+/* Filters of short rows, whose axes are reordered, have the bits of a task that is computed row by
+ * row: all boundaries and types, axes of one point, and different constants past the sides. */
+Test(strategy, filters_of_short_rows_have_the_bits_of_others) {
+    enum { MOST = 20000, TAPS = 40 };
+    static double in[MOST], expected[MOST], got[MOST];
+    static const int64_t extents[] = {1, 1, 2, 3, 7, 15, 17, 40};
+    const stn_kernels *kernels = stn_kernels_best();
+    uint64_t state = 5;
+    open_host(2);
+    for (int round = 0; round < 1500; round++) {
+        const stn_element element = (stn_element)random_int(&state, STN_ELEMENT_F64, STN_ELEMENTS - 1);
+        const int rank = 1 + round % 3;
+        stn_problem problem = STN_PROBLEM_INIT;
+        problem.dtype = element == STN_ELEMENT_F32 ? STN_F32 : element == STN_ELEMENT_F16 ? STN_F16 : STN_F64;
+        if (element > STN_ELEMENT_F16) problem.in_element = problem.out_element = element;
+        problem.alignment = (int)stn_element_size(element);
+        problem.batch = (size_t)extents[random_int(&state, 0, 7)];
+        problem.divisor = element > STN_ELEMENT_BF16 && round % 4 == 0 ? 3 : 1;
+        size_t points = problem.batch, count = 0;
+        for (int axis = 0; axis < rank; axis++) {
+            problem.extent[axis] = (size_t)extents[random_int(&state, 0, 7)];
+            points *= problem.extent[axis];
+            const stn_boundary_kind kind = (stn_boundary_kind)random_int(&state, STN_WRAP, STN_MIRROR);
+            for (int side = 0; side < 2; side++) {
+                problem.boundary[axis][side] = (stn_boundary){kind, 1};
+                if (kind == STN_CONSTANT && round % 2) problem.boundary[axis][side].value = axis + 0.1 * side;
+            }
+        }
+        if (points > MOST) continue;
+        stn_tap taps[TAPS];
+        double weights[TAPS];
+        int64_t offsets[3 * TAPS];
+        const bool is_odd = random_int(&state, 0, 3) == 0;
+        const int64_t low = -random_int(&state, 0, 2), reach = random_int(&state, 0, round % 5 ? 2 : 12);
+        for (int64_t i = 0; i < 8 * 8 * 32 && count < TAPS; i++) {
+            const int64_t offset[3] = {i / 256 - 4, i / 32 % 8 - 4, i % 32 - 12};
+            bool inside = random_int(&state, 0, 5) > 0 || round % 2;
+            for (int axis = 0; axis < 3; axis++)
+                inside = inside && (axis < 3 - rank ? !offset[axis] : offset[axis] >= low && offset[axis] <= reach);
+            if (!inside) continue;
+            taps[count] = (stn_tap){.weight = random_unit(&state)};
+            weights[count] = taps[count].weight;
+            for (int axis = 0; axis < rank; axis++)
+                offsets[count * (size_t)rank + (size_t)axis] = taps[count].offset[axis] = offset[3 - rank + axis];
+            count++;
+        }
+        for (size_t k = 0; k < count / 2 && -low == reach; k++)
+            weights[k] = taps[k].weight = (is_odd ? -1 : 1) * weights[count - 1 - k];
+        if (!count) continue;
+        const stn_filter_taps filter = {rank, rank, count, offsets, weights, NULL};
+        for (size_t i = 0; i < points; i++) in[i] = random_unit(&state) * 100;
+        kernels->store[element](got, in, points);
+        memcpy(in, got, sizeof in);
+        memset(got, 0, sizeof got);
+        memset(expected, 0, sizeof expected);
+        stn_task task = make_task(rank, count, taps, problem);
+        run(&task, 1, in, expected);
+        stn_task_clear(&task);
+        OK(stn_filter_run(context, &problem, &filter, in, got, &error));
+        cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
+    }
+}
+
 /* Taps from -low to high along the last of `axes` axes, mirrored, odd or neither. */
 static stn_filter_taps random_line(uint64_t *state, int axes, int rank, int64_t offsets[], double weights[]) {
     const int64_t most = random_int(state, 0, 1) ? 9 : 2; /* few: the rows are parted */
@@ -285,7 +348,7 @@ Test(strategy, boxes_without_meaning_are_refused) {
     REFUSED(stn_box_filter_run(context, &box, in, out, &error), "more bytes than 63 bits can count");
 }
 
-Test(strategy, boxes_of_integers_are_refused_past_their_range) {
+Test(strategy, boxes_of_integers_take_any_divisor_constant_and_type) {
     static uint8_t in[64], out[64];
     open_host(1);
     stn_box_filter box = {.struct_size = sizeof box, .dtype = STN_F64, .outer = 1, .points = 64, .inner = 1};
@@ -294,13 +357,71 @@ Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){STN_CONSTANT, 9};
     OK(stn_box_filter_run(context, &box, in, out, &error));
     cr_expect(out[0] == (9 + 0 + 4) / 3 && out[30] == 120 && out[63] == (248 + 252 + 9) / 3);
-    box.divisor = 2;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give its size as divisor");
-    box.divisor = 3;
-    box.sides[1].value = 256;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "the constant 256");
-    box.element = STN_ELEMENT_I16;
-    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give STN_ELEMENT_U8");
+    box.divisor = 6;
+    box.sides[1].value = 256.5;
+    OK(stn_box_filter_run(context, &box, in, out, &error));
+    cr_expect(out[0] == (9 + 0 + 4) / 6 && out[30] == 60 && out[63] == (248 + 252 + 256) / 6);
+    stn_box_filter next = box;
+    box.next = &next;
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "run one box after the other");
+    box.next = NULL;
+    box.element = STN_ELEMENT_BF16;
+    REFUSED(stn_box_filter_run(context, &box, in, out, &error), "give an integer type");
+}
+
+/* The number of an extended axis, from the definition of the boundary conditions. */
+static double number_past(const double *line, int64_t i, int64_t points, int64_t step, const stn_box_filter *box) {
+    const int64_t j = i >= 0 && i < points ? i : stn_fold(i, points, box->sides);
+    return j < 0 ? box->sides[-1 - j].value : line[j * step];
+}
+
+/* Few lines or columns, many, and short ones; boxes that are longer than lines, and long lines that
+ * are averaged in several pieces; all number types. */
+Test(strategy, boxes_of_all_types_and_shapes_are_the_means) {
+    enum { MOST = 40000 };
+    static double numbers[MOST], sums[MOST], got[MOST];
+    static uint8_t in[MOST * sizeof(double)], out[MOST * sizeof(double)];
+    const int64_t extents[] = {1, 2, 3, 5, 15, 16, 17, 40};
+    const stn_kernels *kernels = stn_kernels_best();
+    open_host(2);
+    uint64_t state = 11;
+    for (int round = 0; round < 600; round++) {
+        int64_t shape[3];
+        for (int axis = 0; axis < 3; axis++) shape[axis] = extents[random_int(&state, 0, 7)];
+        if (round % 3 == 0) shape[0] = round % 2 ? 1 : 2, shape[1] = random_int(&state, 1, 9000), shape[2] = 1;
+        const int64_t points = shape[1], count = shape[0] * points * shape[2];
+        const int64_t size = random_int(&state, 1, round % 4 ? 60 : 700);
+        const stn_element element = (stn_element)random_int(&state, STN_ELEMENT_F64, STN_ELEMENTS - 1);
+        if (count > MOST || element == STN_ELEMENT_BF16) continue;
+        stn_box_filter box = {
+            .struct_size = sizeof box, .dtype = STN_F64, .size = (size_t)size, .divisor = (double)size};
+        box.outer = (size_t)shape[0], box.points = (size_t)points, box.inner = (size_t)shape[2];
+        box.before = (size_t)random_int(&state, 0, size - 1);
+        if (stn_element_is_whole(element))
+            box.element = element;
+        else
+            box.dtype = element == STN_ELEMENT_F16 ? STN_F16 : element == STN_ELEMENT_F32 ? STN_F32 : STN_F64;
+        const stn_boundary_kind kind = (stn_boundary_kind)random_int(&state, STN_WRAP, STN_MIRROR);
+        for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){kind, side ? 1 : 3};
+        for (int64_t i = 0; i < count; i++) numbers[i] = (double)random_int(&state, 0, 100);
+        kernels->store[element](in, numbers, (size_t)count);
+        kernels->load[element](numbers, in, (size_t)count);
+        OK(stn_box_filter_run(context, &box, in, out, &error));
+        kernels->load[element](got, out, (size_t)count);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t step = shape[2], at = i / step % points;
+            const double *line = numbers + i - at * step;
+            sums[i] = 0;
+            for (int64_t k = 0; k < size; k++)
+                sums[i] += number_past(line, at - (int64_t)box.before + k, points, step, &box);
+            sums[i] /= (double)size;
+        }
+        kernels->store[element](in, sums, (size_t)count);
+        kernels->load[element](sums, in, (size_t)count);
+        for (int64_t i = 0; i < count; i++)
+            if (fabs(got[i] - sums[i]) > (element == STN_ELEMENT_F64 ? 1e-13 : 0))
+                cr_assert_fail("round %d: %g instead of %g", round, got[i], sums[i]);
+    }
 }
 
 /* Means of integers are exact: along lines that are averaged in several pieces, and down columns,

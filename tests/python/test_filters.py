@@ -110,19 +110,45 @@ class Random(RandomCase):
         calls = [lambda s, **named: stentor.gaussian_filter(x, s, **named), lambda s, **named: stentor.gaussian_filter(x[:, ::2], s, **named),
                  lambda s, **named: stentor.gaussian_filter(x, (s, 2 * s), **named), lambda s, **named: stentor.correlate(x, np.full((3, 3), s), **named),
                  lambda s, **named: stentor.laplace(x, mode='constant', cval=s, **named), lambda s, **named: stentor.sobel(x, mode='constant', cval=s, **named),
-                 lambda s, **named: stentor.uniform_filter(x, round(1e3 * s) - 985, mode='constant', cval=s, **named)]
+                 lambda s, **named: stentor.uniform_filter(x, round(1e3 * s) - 985, mode='constant', cval=s, **named),
+                 lambda s, **named: stentor.uniform_filter(x, [round(1e3 * s) - 900, 1], origin=[round(1e3 * s) - 1001, 0], **named),
+                 lambda s, **named: stentor.uniform_filter1d(x, round(1e3 * s) - 500, 0, **named),
+                 lambda s, **named: stentor.gaussian_filter(x, s, order=[0, 1], **named),
+                 lambda s, **named: stentor.correlate1d(x, np.full(301, s), **named)]
         outputs = [None, 'float32', np.empty((24, 40)), np.empty((24, 40), 'f4')]
         with unittest.mock.patch('stentor._apply.HostFilter', side_effect=AssertionError('a plan is made')):
             for call in calls:
                 for output in outputs:
                     if call is not calls[1] or not isinstance(output, np.ndarray):
                         call(1.0, output=output), call(1.001, output=output)
+            large = np.ones((300, 300))
+            for s in (1.0, 1.1):
+                stentor.correlate(large, np.full((3, 3), s)), stentor.uniform_filter1d(large, round(10 * s))
         # New weights use the filter of the second call.
         with unittest.mock.patch('stentor._apply.small_filter', side_effect=AssertionError('a filter is made')):
             for call in calls:
                 for output in outputs:
                     if call is not calls[1] or not isinstance(output, np.ndarray):
                         call(1.002, output=output)
+            stentor.correlate(large, np.full((3, 3), 1.2)), stentor.uniform_filter1d(large, 12)
+
+    def test_boxes_of_all_sizes_origins_and_outputs(self):
+        """The calls of a case share small filters, also of lines shorter than the box."""
+        def body(rng):
+            rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', 'u1', 'i1', 'u2', 'i2', 'i4', 'u4', 'i8', '?']))
+            mode, cval, axis = str(rng.choice(MODES)), float(rng.choice([0, 3, 2.5])), int(rng.integers(0, rank))
+            output = rng.choice([None, 'f4', 'u1', 'i2', 'f8'])
+            for i in range(6):
+                x = (99 * rng.random(tuple(rng.integers(1, 2 + 500 // rank ** 3, rank)))).astype(dtype)
+                sizes = [int(n) for n in rng.choice([1, 2, 3, 12, 13, 40, 150], rank)]
+                origins = [int(rng.integers(-(n // 2), (n + 1) // 2)) for n in sizes]
+                named = dict(mode=mode, cval=cval, output=output)
+                agree(stentor.uniform_filter(x, sizes, origin=origins, **named), ndimage.uniform_filter(x, sizes, origin=origins, **named))
+                size = int(rng.integers(2, 600))
+                origin = int(rng.integers(-(size // 2), (size + 1) // 2))
+                agree(stentor.uniform_filter1d(x, size, axis, origin=origin, **named),
+                      ndimage.uniform_filter1d(x, size, axis, origin=origin, **named))
+        self.each(body, seed=27)
 
     def test_short_last_axes(self):
         """They are moved first, since rows of few points are slow: the array has at least 4096."""
@@ -185,10 +211,12 @@ class Random(RandomCase):
 
     def test_a_short_last_axis_is_moved_first(self):
         stentor.clear_cache()
-        for shape, order in (((100000, 6), (1, 0)), ((90, 90, 3), (2, 0, 1)), ((9000, 1), (1, 0)), ((500, 40), (1, 0)), ((500, 100), None)):
+        for shape, order in (((200000, 6), (1, 0)), ((700, 700, 3), (2, 0, 1)), ((1100000, 1), (1, 0)), ((30000, 40), (1, 0)), ((20000, 100), None), ((500, 40), None)):
             for dtype in ('u1', 'f4'):
                 stentor.correlate1d(np.ones(shape, dtype), [1, 2, 3])
                 self.assertEqual(list(_memo._prepared.values())[-1].order, order, (shape, dtype))
+        stentor.correlate1d(np.ones((3000, 1000, 1)), [1, 2, 3], 0)  # an axis of one point
+        self.assertEqual(list(_memo._prepared.values())[-1].order, (2, 0, 1))
 
     def test_integers_have_one_result_in_all_layouts(self):
         """Small, large and strided arrays are filtered in different ways, also to wider types."""
@@ -309,13 +337,15 @@ class Sums(unittest.TestCase):
         for dtype in ('f4', 'f2'):
             self.assertTrue((stentor.gaussian_filter(np.ones((9, 9), dtype), 2) == 1).all())
         tenths = np.full((2, 5), 0.1)
-        for dtype in ('u1', 'i1', 'i2', 'u2', 'i4', 'bool'):
+        for dtype in ('u1', 'i1', 'i2', 'u2', 'i4', 'u4', 'i8', 'u8', 'bool'):
             for value in (1, 7, 100, -7):
                 if np.dtype(dtype).kind in 'ub' and value < 0:
                     continue
                 x = np.full((20, 21), value, dtype)
                 for sigma in (0.3, 0.5, 1, 3, 7.7, 12, 30):
                     np.testing.assert_array_equal(stentor.gaussian_filter(x, sigma), x, f'{dtype} {value} {sigma}')
+                    of_floats = stentor.gaussian_filter(x.astype('f4'), sigma, output=np.dtype(dtype))
+                    np.testing.assert_array_equal(of_floats, x, f'float32 to {dtype} {value} {sigma}')
                 np.testing.assert_array_equal(stentor.correlate(x, tenths), x)
                 np.testing.assert_array_equal(stentor.uniform_filter(x, 7), x)
         self.assertTrue((stentor.gaussian_filter(np.full((40, 30), 3.7), 2, order=1) == 0).all())
@@ -366,6 +396,24 @@ class Sums(unittest.TestCase):
             for x, axis in ((np.zeros((9000, 2)), 1), (np.ones((9000, 2)), 1), (np.zeros((20, 30), 'int32'), 0)):
                 np.testing.assert_array_equal(stentor.correlate1d(x, huge, axis), ndimage.correlate1d(x, huge, axis))
         self.assertFalse(stentor.Plan((20, 30), [huge], dtype='uint8', device='host')(np.zeros((20, 30), 'uint8')).any())
+
+    def test_infinity_gives_no_warning(self):
+        """As in scipy's C code: neither sums nor conversions to other dtypes warn."""
+        row, lines = np.full(40, np.inf), np.full((9000, 2), -np.inf)
+        row[20] = -np.inf
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            # Axes shorter than the taps, and groups of taps.
+            stentor.gaussian_filter(lines, 3, mode='constant', cval=np.inf)
+            stentor.correlate1d(lines, np.full(40, 1e308), mode='constant', cval=1e308)
+            stentor.correlate(row, np.ones(2500))
+            stentor.correlate(row, [1, 1j, 1])
+            for shape in ((30, 40), (300, 400)):
+                large = np.full(shape, 1e300)
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 2, output='f4')).all())
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 2, output=np.empty(shape, 'f4'))).all())
+                self.assertTrue(np.isinf(stentor.gaussian_filter(large, 0, output='f4')).all())
+                stentor.correlate(large, [[1, 1j, 1]], output='c8')
 
     def test_what_is_not_finite_reaches_its_box_alone(self):
         for shape, axis in (((600,), 0), ((600, 5), 0), ((4, 600), 1)):

@@ -43,7 +43,7 @@ class Chain:
             self.name = str(self.rng.choice(FILTERS))
             self.of = {'mode': ['reflect', 'wrap', 'constant', 'nearest', 'mirror'], 'cval': [0.0, 1, 1.0, True, -0.0, 2.5, float('nan'), np.float32(1)],
                        'output': [None, 'f4', np.float64, '>f8', np.dtype('int16'), 'f2']}
-            per_axis = ['reflect', ('wrap', 'nearest'), ['nearest', 'wrap'], np.array(['wrap', 'constant'])]
+            per_axis = ['reflect', ('wrap', 'nearest'), ['nearest', 'wrap'], np.array(['wrap', 'constant']), np.array('wrap')]
             if MODERN:
                 self.of['axes'] = [None, (0, 1), (1, 0), (-1, 0), [0, 1], range(2)]
             if self.name in ('correlate', 'convolve'):
