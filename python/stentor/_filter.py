@@ -483,8 +483,8 @@ class HostFilter:
         self.whole, self.local = target.kind in 'biu', local
         self.exact_sums = sums_exactly(x.dtype, target)
         native = x.dtype.newbyteorder('=')
-        dense = x.flags.c_contiguous or not usable(x, native if self.whole else self.work)
-        self.planned = steps > 1 or x.size > UNPLANNED or not dense
+        is_dense = x.flags.c_contiguous or not usable(x, native if self.whole else self.work)
+        self.planned = steps > 1 or x.size > UNPLANNED or not is_dense
         self.order = None
         order = _new_order(x.shape, passes, self.whole, self.whole and max(x.dtype.itemsize, target.itemsize) == 8)
         if self.planned and order != tuple(range(x.ndim)):

@@ -4,14 +4,14 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._apply import apply
+from ._apply import apply_new
 from ._arguments import MOST_REACH, axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import call_with_progress
-from ._quick import Given
+from ._quick import Given, quick_for
 from ._stencil import taps_of
 from ._words import step_count
 
@@ -51,6 +51,10 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
     (about, value), (boxes, extents) = cval_key(cval), _boxes(size, origin)
     key = ('uniform', extents, frozen(mode), about, frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
+    given = Given(None, value, boxes)
+    result = quick_for(key, input, output, out, given)
+    if result is not None:
+        return result
     if is_complex(input):
         return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
                                                                steps=steps, local=local, out=to, nan=nan),
@@ -71,7 +75,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 
-    return apply(input, key, make, output, out, steps, local, checked_nan(nan), Given(None, value, boxes))
+    return apply_new(input, key, make, output, out, steps, local, checked_nan(nan), given)
 
 
 def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]], Any]:

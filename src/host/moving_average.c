@@ -33,7 +33,7 @@
 #define STAGED (1 << 18)
 /* As many columns as this, of floats or doubles, are summed row by row; fewer are read as lines. */
 #define LEAST_COLUMNS 16
-#define MOST_LINES 64      /* lines or columns that are read as lines at once */
+#define MOST_LINES 64 /* lines or columns that are read as lines at once */
 #define PIECE                                                                                                          \
     (1 << 12)              /* numbers of these lines that are averaged at once, so that they stay
                             * in cache */
