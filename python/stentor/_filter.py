@@ -16,7 +16,7 @@ from ._context import HOST, context
 from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
-from ._memo import MOST_SPARE, spare_arrays
+from ._memo import MAX_SPARE, spare_arrays
 from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, put, sums_exactly, work_dtype
 from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import Watch, here, may_handle_signals
@@ -25,20 +25,20 @@ from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
 
-# An axis is filtered by a dense matrix if it has fewer than MOST_POINTS points and the taps reach
+# An axis is filtered by a dense matrix if it has fewer than MAX_POINTS points and the taps reach
 # LONG_REACH times as many points.
-MOST_POINTS, LONG_REACH = 24, 4
+MAX_POINTS, LONG_REACH = 24, 4
 # If the last axis alone is filtered and has at most SHORT_LINE points, it is moved first. Integers
 # of 8 bytes take longer to move: their limit is NARROW.
 SHORT_LINE = 64
 SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
-LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
+MIN_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
 # Below so many points, a box or two passes at once hardly delay Ctrl-C.
 LARGEST_UNINTERRUPTED = 1 << 25
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
-MOST_SUMS = 1 << 19  # numbers of block sums beyond which two boxes are faster one after the other
+MAX_SUMS = 1 << 19  # numbers of block sums beyond which two boxes are faster one after the other
 STRIP = 16  # columns that are copied together: at least a cache line
 
 
@@ -392,7 +392,7 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     if len(each.axes) != 1 or not can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL or not _can_be_summed(each.taps.weights):
         return False
     points = shape[each.axes[0]]
-    return points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
+    return points < MAX_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
 
 
 def is_beyond(each: Pass) -> bool:
@@ -518,7 +518,7 @@ class HostFilter:
     def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Union[TwoPasses, Box]]:
         """The last two passes at once, where that is possible and faster."""
         points = math.prod(self.shape)
-        if len(passes) < 2 or self.shape[-1] < LEAST_ROW or not LARGEST_UNINTERRUPTED > points >= SMALL or not source.is_dense():
+        if len(passes) < 2 or self.shape[-1] < MIN_ROW or not LARGEST_UNINTERRUPTED > points >= SMALL or not source.is_dense():
             return None
         first, second = passes[-2:]
         if first.axes < second.axes == (len(self.shape) - 1,) and self._are_boxes(first, second, types):
@@ -538,7 +538,7 @@ class HostFilter:
 
     def _are_boxes(self, first: Pass, second: Pass, types: Tuple[np.dtype, np.dtype]) -> bool:
         """Whether two boxes are run by the library at once."""
-        if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MOST_SUMS:
+        if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MAX_SUMS:
             return False
         if self.whole:
             return all(is_integer_box(of_integers(each), self.target) for each in (first, second))
@@ -601,7 +601,7 @@ class HostFilter:
             current = result  # type: ignore[assignment]
         # Keeps one array for later calls. The list is replaced without being read, because other
         # threads take arrays from it at any time.
-        if spare and spare[-1].nbytes <= MOST_SPARE:
+        if spare and spare[-1].nbytes <= MAX_SPARE:
             spare_arrays[:] = spare[-1:]
         if out is None:
             return current if current.dtype == self.target else put(np.empty(self.shape, self.target), current)

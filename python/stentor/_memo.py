@@ -23,7 +23,7 @@ _lock = new_lock()
 # At most one array of a finished call, for an intermediate result of a later one, since fresh
 # memory takes longer than a filter.
 spare_arrays: list = []
-MOST_SPARE = 1 << 25  # bytes
+MAX_SPARE = 1 << 25  # bytes
 
 
 def recall(key):

@@ -5,7 +5,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply_new
-from ._arguments import MOST_REACH, axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
+from ._arguments import MAX_REACH, axes_of, check_reach, cval_key, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
@@ -83,14 +83,14 @@ def _boxes(size: Any, origin: Any) -> Tuple[Optional[Tuple[Tuple[int, int], ...]
 
     A box is its number of points, and that of those before its centre. There is one for all axes,
     or one for each axis that is filtered. For other arguments the key holds size and origin."""
-    if type(size) is int and type(origin) is int and 1 < size <= MOST_REACH and 0 <= size // 2 + origin < size:
+    if type(size) is int and type(origin) is int and 1 < size <= MAX_REACH and 0 <= size // 2 + origin < size:
         return ((size, size // 2 + origin),), None
     several = (list, tuple)
     count = len(size) if type(size) in several else len(origin) if type(origin) in several else 1
     sizes, origins = ([*given] if type(given) in several else [given] * count for given in (size, origin))
     boxes = []
     for points, shift in zip(sizes, origins):
-        if type(points) is not int or type(shift) is not int or points > MOST_REACH:
+        if type(points) is not int or type(shift) is not int or points > MAX_REACH:
             break
         if points > 1:
             boxes.append((points, points // 2 + shift))

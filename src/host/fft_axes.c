@@ -39,7 +39,7 @@ struct stn_fft_axes {
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     /* The same for cosine and sine transforms, which have no `lines`. */
     stn_fft_cosine *cosines[3];
-    int64_t lanes[3];       /* lines of a group, by axis */
+    int64_t lanes[3]; /* lines of a group, by axis */
     /* exp(-2 pi i k / n[2]), k <= n[2] / 4, for paired real data; or NULL */
     stn_fft_number *half_turns;
     /* For a single long line, or the inner transform of a cosine or sine transform, instead of

@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 
-#define MOST_STAGES 64
+#define MAX_STAGES 64
 
 struct stn_fft_line {
     int64_t n;
     int stages; /* 0 for Bluestein's algorithm, and for n = 1 */
-    stn_fft_stage stage[MOST_STAGES];
+    stn_fft_stage stage[MAX_STAGES];
     stn_fft_number *twiddles; /* of all stages, in the order in which they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n):
      * a convolution, computed by FFTs of a length with small factors. */

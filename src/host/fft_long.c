@@ -18,7 +18,7 @@
 
 /* Points; shorter lines are finished before a second thread has started */
 #define SHORTEST_LINE 8192
-#define LEAST_SIDE 16
+#define MIN_SIDE 16
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_PER_TASK 4096
 
@@ -54,7 +54,7 @@ bool stn_fft_long_serves(const stn_fft *fft) {
     const int64_t n = halved ? fft->n[2] / 2 : fft->n[2];
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE || n < SHORTEST_LINE) return false;
     if (fft->kind != STN_C2C && !(halved && real->stride[2] == 1)) return false;
-    return shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= MIN_SIDE;
 }
 
 /* ---- tables */

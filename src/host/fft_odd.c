@@ -21,7 +21,7 @@
 /* Points; shorter lines are finished before a second thread has started */
 #define SHARED_LINE 40000
 #define SHORTEST_OF_BATCH 4000 /* points; several shorter lines fit in a cache, and fill vectors */
-#define LEAST_SIDE 7
+#define MIN_SIDE 7
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 
 struct stn_fft_odd {
@@ -60,7 +60,7 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
     const int64_t n = fft->n[2];
     if (fft->kind == STN_C2C || n % 2 == 0 || n < (fft->batch > 2 ? SHORTEST_OF_BATCH : SHORTEST_LINE)) return false;
     if (fft->n[0] * fft->n[1] != 1 || fft->dtype != STN_FFT_DTYPE) return false;
-    return shorter_side(n) >= LEAST_SIDE;
+    return shorter_side(n) >= MIN_SIDE;
 }
 
 /* ---- tables */

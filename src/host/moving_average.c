@@ -32,12 +32,12 @@
 /* Most points of several lines that are copied together, so that they stay in cache. */
 #define STAGED (1 << 18)
 /* As many columns as this, of floats or doubles, are summed row by row; fewer are read as lines. */
-#define LEAST_COLUMNS 16
-#define MOST_LINES 64 /* lines or columns that are read as lines at once */
+#define MIN_ROW_COLUMNS 16
+#define MAX_LINES 64 /* lines or columns that are read as lines at once */
 #define PIECE                                                                                                          \
     (1 << 12)              /* numbers of these lines that are averaged at once, so that they stay
                             * in cache */
-#define LEAST_BLOCKS 4     /* least blocks of a line that are averaged at once */
+#define MIN_BLOCKS 4       /* least blocks of a line that are averaged at once */
 #define BLOCKS 4           /* blocks of such lines that are summed side by side */
 #define ZEROS 512          /* means that are divided at once */
 #define COPIED 128         /* least points of a contiguous line that are copied at once */
@@ -257,7 +257,7 @@ static void store_lines(const box_run *run, int64_t first, int64_t count, int64_
 
 /* Points of `count` lines that are averaged at once: whole blocks. */
 static int64_t piece_of(const stn_box_filter *box, int64_t count) {
-    const int64_t size = (int64_t)box->size, blocks = stn_max(PIECE / count / size, LEAST_BLOCKS);
+    const int64_t size = (int64_t)box->size, blocks = stn_max(PIECE / count / size, MIN_BLOCKS);
     return stn_min(blocks, stn_div_up((int64_t)box->points, size)) * size;
 }
 
@@ -290,7 +290,7 @@ static bool run_lines(const box_run *run, int64_t first, int64_t count, int64_t 
 /* Reads lines or columns as lines. If a sum of doubles overflows, this is repeated with points
  * scaled down by a power of two. Returns false if memory is out. */
 static bool run_as_lines(const box_run *run, int64_t first, int64_t count, bool may_overflow) {
-    const int64_t size = (int64_t)run->box->size, most = stn_min(count, MOST_LINES);
+    const int64_t size = (int64_t)run->box->size, most = stn_min(count, MAX_LINES);
     const int64_t step = run->box->inner == 1 ? (int64_t)run->box->points : 1;
     const int64_t piece = piece_of(run->box, most);
     double *memory = malloc((size_t)(3 * most * (piece + size)) * sizeof *memory);
@@ -468,12 +468,12 @@ static stn_status run_one(stn_pool *pool, box_run *run, stn_error *error) {
     const int64_t fitting =
         holds_reals(run) ? SUFFIX_BYTES / (int64_t)sizeof(double) / (int64_t)box->size : STAGED / points;
     const int64_t most = stn_min(stn_min(fitting, stn_div_up(inner, parts)), MAX_COLUMNS);
-    const int64_t least = holds_reals(run) ? MIN_COLUMNS : LEAST_COLUMNS;
+    const int64_t least = holds_reals(run) ? MIN_COLUMNS : MIN_ROW_COLUMNS;
     run->by_groups = inner == 1 && STAGED / points >= LINES && outer >= LINES;
-    run->by_rows = inner >= LEAST_COLUMNS && (holds_reals(run) || fitting >= LEAST_COLUMNS);
+    run->by_rows = inner >= MIN_ROW_COLUMNS && (holds_reals(run) || fitting >= MIN_ROW_COLUMNS);
     run->columns = inner == 1     ? LINES
                    : run->by_rows ? stn_div_up(stn_max(most, least), 16) * 16
-                                  : stn_min(inner, MOST_LINES);
+                                  : stn_min(inner, MAX_LINES);
     run->strips = stn_div_up(inner, run->columns);
     run->lines = run->by_groups ? LINES : stn_min(stn_max(PIECE / (points + (int64_t)box->size), 1), LINES);
     const int64_t items = inner == 1 ? stn_div_up(outer, run->lines) : outer * run->strips;
@@ -543,7 +543,7 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
         else if (!(source_index[i] = source_index_of(each, error)))
             status = STN_ERROR_OUT_OF_MEMORY;
     }
-    const bool is_short = (box->inner > 1 ? box->inner : box->points) < LEAST_COLUMNS;
+    const bool is_short = (box->inner > 1 ? box->inner : box->points) < MIN_ROW_COLUMNS;
     const stn_kernels *kernels = stn_kernels_best();
     box_run run = {.kernels = kernels, .box = box, .in = in, .out = out, .source_index = source_index[0]};
     run.element = box->element ? box->element : stn_element_of(box->dtype);

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-#define MOST_THREADS 4096
+#define MAX_THREADS 4096
 #define PIECES_PER_THREAD 8 /* so that a delayed thread does not delay the loop */
 /* An idle worker ends after this time. Starting one takes about 30 microseconds. */
 #define IDLE_SECONDS 2
@@ -115,7 +115,7 @@ int stn_pool_allowed(void) {
         if (!sched_getaffinity(0, CPU_ALLOC_SIZE(cpus), set)) count = CPU_COUNT_S(CPU_ALLOC_SIZE(cpus), set);
         CPU_FREE(set);
     }
-    return count > 0 ? (int)stn_min(count, MOST_THREADS) : 1;
+    return count > 0 ? (int)stn_min(count, MAX_THREADS) : 1;
 }
 
 static void init_locks(stn_pool *pool) {
@@ -165,9 +165,9 @@ static int start_workers(stn_pool *pool, int count) {
 
 stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     *pool = NULL;
-    if (threads < 0 || threads > MOST_THREADS)
+    if (threads < 0 || threads > MAX_THREADS)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "threads is %d: use 1 to %d, or 0 for all that this process may use", threads, MOST_THREADS);
+                        "threads is %d: use 1 to %d, or 0 for all that this process may use", threads, MAX_THREADS);
     stn_pool *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
     made->threads = threads ? threads : stn_pool_allowed();

@@ -43,10 +43,10 @@
 #include "host/stencil_step.h"
 
 enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS };
-#define MOST_ROWS 513 /* of taps, and so many points along x: their spectra take 72 MB a thread */
+#define MAX_ROWS 513 /* of taps, and so many points along x: their spectra take 72 MB a thread */
 #define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
-#define LEAST_ERROR 0x1p-200    /* below all floats; if a result is 0, its sign is uncertain */
+#define MIN_ERROR 0x1p-200      /* below all floats; if a result is 0, its sign is uncertain */
 #define MIN_TAPS 100            /* of a stencil for which this can be faster */
 #define BOX_OVERHEAD_POINTS 150 /* fixed cost of a box, in points of a box */
 #define SINGLE_POINTS 25        /* cost of a point that is summed alone, in points of a box */
@@ -94,10 +94,10 @@ typedef struct constant_run {
 typedef struct spectra_work {
     const spectra_run *run;
     int64_t batch, plane, y, x; /* the first point */
-    double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
-    double *window;                        /* the points that the taps of one point read */
-    stn_terms terms;                       /* the sum of this point */
-    double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
+    double *slots[MAX_ROWS + ROWS], *sums[ROWS], *spare, *lines;
+    double *window;                       /* the points that the taps of one point read */
+    stn_terms terms;                      /* the sum of this point */
+    double norms[MAX_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
     /* stepped: points computed by stn_step_box, plus BOX_OVERHEAD_POINTS for each box and
      * SINGLE_POINTS for each point that is summed alone; all: the number of all points so far. */
     int64_t stepped, all;
@@ -219,8 +219,8 @@ static bool supports(const stn_task *task, bool exact) {
         if (task->taps[k].weight != 0 &&
             !(fabs(task->taps[k].weight) > 0x1p-300 && fabs(task->taps[k].weight) < 0x1p300))
             return false;
-    const bool along_rows = !task->reach[0][0] && !task->reach[0][1] && rows >= STN_SPECTRA_LANES &&
-                            rows <= MOST_ROWS && task->reach[2][0] + task->reach[2][1] < MOST_ROWS;
+    const bool along_rows = !task->reach[0][0] && !task->reach[0][1] && rows >= STN_SPECTRA_LANES && rows <= MAX_ROWS &&
+                            task->reach[2][0] + task->reach[2][1] < MAX_ROWS;
     if ((only_axis(task) >= 0 ? exact : !along_rows) || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
         task->source || task->in_place || task->normalized || task->steps != 1 || task->snapshots != 1 ||
         (exact ? stn_task_element(task, true) == STN_ELEMENT_F64 : stn_element_is_whole(stn_task_element(task, true))))
@@ -261,7 +261,7 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
     made->weights = malloc((size_t)(length * made->rows) * 2 * sizeof *made->weights);
     const bool allocated = planes && norms && made->weights;
-    double roundings = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
+    double roundings = 0, largest = 0, rows[MAX_ROWS] = {0}, all = 0;
     for (size_t k = 0; k < task->ntaps; k++) rows[row_of_tap(task, k)] += fabs(task->taps[k].weight);
     const int pairing = stn_step_pairing(task);
     const size_t single = pairing ? task->ntaps % 2 : task->ntaps, terms = single + (task->ntaps - single) / 2;
@@ -543,7 +543,7 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
                                                                      work->lines + l * s->length, (size_t)points);
                 else
                     store_results(work, &place, work->lines + l * s->length, points,
-                                  s->error * sqrt(norms[l]) + LEAST_ERROR);
+                                  s->error * sqrt(norms[l]) + MIN_ERROR);
             }
         }
     }

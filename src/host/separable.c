@@ -171,7 +171,7 @@ static const void *find_row(const separable_run *run, const strip *at, const cha
 static void filter_row(const separable_run *run, const strip *at, double *middle, double *result, char *row) {
     const stn_kernels *kernels = run->kernels;
     const line_filter *across = &run->along[1];
-    const bool few = across->few && at->count >= STN_KERNEL_LEAST;
+    const bool few = across->few && at->count >= STN_KERNEL_MIN;
     double *const sum = run->to == STN_ELEMENT_F64 ? (double *)row : result;
     const void *shifted[STN_SEPARABLE_TAPS];
     stn_terms terms = across->terms;
@@ -213,7 +213,7 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
         double *sums[STN_KERNEL_COLUMN_ROWS];
         for (size_t r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) sums[r] = middle + r * run->line + ghosts;
         now = 1;
-        if (in_place && down->few && all >= STN_KERNEL_LEAST && i + STN_KERNEL_COLUMN_ROWS <= end)
+        if (in_place && down->few && all >= STN_KERNEL_MIN && i + STN_KERNEL_COLUMN_ROWS <= end)
             now = STN_KERNEL_COLUMN_ROWS;
         if (!in_place)
             load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);

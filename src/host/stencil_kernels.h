@@ -28,7 +28,7 @@ typedef struct stn_terms {
 #define STN_KERNEL_FEW_PAIRS 4   /* maximum number of pairs whose weights are kept in registers */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_MEANS 7       /* maximum number of lines of `means` */
-#define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
+#define STN_KERNEL_MIN 8         /* minimum number of points of such rows: one vector */
 #define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
 #define STN_SPECTRA_ROWS 16      /* spectra that are summed side by side */
 #define STN_SPECTRA_LANES 8      /* numbers of a spectrum at each frequency */
@@ -61,12 +61,12 @@ typedef struct stn_kernels {
     void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
     /* Filters of symmetric weights: weights[0] is that of the middle; those of the pairs follow,
      * from the outermost pair on. pairs is from 1 to STN_KERNEL_FEW_PAIRS, count at least
-     * STN_KERNEL_LEAST. sum_columns has the results of sum_float_rounded for STN_KERNEL_COLUMN_ROWS
+     * STN_KERNEL_MIN. sum_columns has the results of sum_float_rounded for STN_KERNEL_COLUMN_ROWS
      * rows: row r sums lines r to r + 2 * pairs. */
     void (*sum_columns)(double *const *sums, const void *const *lines, const double *weights, size_t pairs,
                         size_t count);
     /* The results of sum and sum_to_float: sum[x] sums row[x] to row[x + 2 * pairs]. The row has
-     * memory for 2 * STN_KERNEL_LEAST numbers more than the sums. */
+     * memory for 2 * STN_KERNEL_MIN numbers more than the sums. */
     void (*sum_row)(double *sum, const double *row, const double *weights, size_t pairs, size_t count);
     void (*sum_row_to_float)(float *sum, const double *row, const double *weights, size_t pairs, size_t count);
     /* As sum, with sums that are rounded to float and stored as floats. */
@@ -74,7 +74,7 @@ typedef struct stn_kernels {
     /* As sum, for lines of bytes; sums are truncated towards zero, then wrapped. */
     void (*sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count);
     /* The same as sum for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
-     * STN_KERNEL_LEAST. */
+     * STN_KERNEL_MIN. */
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
     /* The same for floats, as sum_float, and with sums that are rounded to float. */
     void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);

@@ -22,8 +22,8 @@
 #define TILE_ROWS 8
 #define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
 #define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
-#define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
-#define LEAST_DENSE 256        /* the same for a full box of taps */
+#define MIN_INSIDE 64          /* minimum number of points between edges of rows computed at once */
+#define MIN_DENSE 256          /* the same for a full box of taps */
 #define MAX_AT_ONCE 256        /* maximum number of lines that are read in place */
 #define SHORT_ROW 48           /* maximum number of points of rows that are computed by columns */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
@@ -400,7 +400,7 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     clear_cache(tile);
     for (int64_t r = 0, now; r < tile->rows; r += now) {
         const int64_t i1 = tile->first[1] + r;
-        const bool several = dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST;
+        const bool several = dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_MIN;
         now = several ? STN_KERNEL_ROWS : 1;
         for (int64_t k = 0; k < now; k++) {
             rows[k] = row_at(&step->to, tile->batch, tile->first[0], i1 + k);
@@ -632,7 +632,7 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
         rows->most = JOINED_BYTES / step->line_size;
         rows->tile_rows = stn_min(rows->most / n, box->end[1] - box->begin[1]);
     }
-    const int64_t least = rows->joined ? 0 : is_dense ? LEAST_DENSE : LEAST_INSIDE;
+    const int64_t least = rows->joined ? 0 : is_dense ? MIN_DENSE : MIN_INSIDE;
     rows->edge[0][0] = live[0];
     rows->edge[0][1] = live[0] + stn_max(low, 0);
     rows->edge[1][0] = live[1] - stn_max(high, 0);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/half.h"
 
-#define MOST_INSTRUCTIONS (1 << 17)
+#define MAX_INSTRUCTIONS (1 << 17)
 #define PIECE_BYTES 2048 /* size of a row of results: a few dozen rows stay in a typical L2 cache */
 #define ALIGNED 64
 
@@ -56,7 +56,7 @@ stn_status stn_host_rows_make(const stn_system_task *task, const stn_system_equa
     const size_t size = wide ? sizeof(double) : sizeof(float);
     int before = 0, after = 0, count = 0;
     *rows = (stn_host_rows){.task = task, .kernels = stn_system_kernels_best(wide)};
-    STN_TRY(stn_system_program_make(task->system, equation, true, MOST_INSTRUCTIONS, &rows->program, error));
+    STN_TRY(stn_system_program_make(task->system, equation, true, MAX_INSTRUCTIONS, &rows->program, error));
     for (int i = 0; i < rows->program.count; i++) {
         before = (int)stn_max(before, rows->program.list[i].low);
         after = (int)stn_max(after, rows->program.list[i].high);

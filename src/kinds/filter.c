@@ -10,10 +10,10 @@
 #include "context/context.h"
 #include "host/integer_box.h"
 #include "host/moving_average.h"
+#include "host/point_axes.h"
 #include "host/separable.h"
 #include "host/stencil_run.h"
 #include "host/watch.h"
-#include "host/short_rows.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
 
@@ -92,7 +92,8 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
     stn_status status;
     STN_TRY_GOTO(status, make_task(&copy, taps, &task, error), done);
     if (!taps->next) {
-        status = stn_host_filter(&task, pool, in, out, error);
+        stn_host_move_point_axes(&task);
+        stn_host_run(&task, pool, in, out, NULL);
         goto done;
     }
     copy.in_element = copy.out_element;

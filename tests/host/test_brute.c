@@ -237,7 +237,8 @@ static void check_random(uint64_t *state, int rank, stn_dtype dtype, const stn_b
         problem.extent[a] = (size_t)random_int(state, 1, a == rank - 1 ? 40 : 9);
         random_boundary(state, problem.boundary[a]);
     }
-    if (random_int(state, 0, 9) == 0) problem.extent[rank - 1] = (size_t)random_int(state, 500, 1300);
+    if (random_int(state, 0, 9) == 0)
+        problem.extent[rank - 1] = (size_t)random_int(state, 500, 1300);
     else if (rank > 1 && random_int(state, 0, 5) == 0) /* short rows, computed by columns */
         problem.extent[rank - 2] = (size_t)random_int(state, 20, 1300 / (rank * rank));
     else if (rank < 3 && random_int(state, 0, 5) == 0) /* grids of a batch that are parts of one */

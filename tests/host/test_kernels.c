@@ -89,7 +89,7 @@ Test(kernels, columns_have_the_sums_of_lines) {
     for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) rows[r] = got[r];
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t pairs = 1; pairs <= STN_KERNEL_FEW_PAIRS; pairs++)
-            for (size_t count = STN_KERNEL_LEAST; count <= MOST; count += count < 40 ? 1 : 77) {
+            for (size_t count = STN_KERNEL_MIN; count <= MOST; count += count < 40 ? 1 : 77) {
                 for (int r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) got[r][count] = 3;
                 kernels->sum_columns(rows, at, weights, pairs, count);
                 for (size_t r = 0; r < STN_KERNEL_COLUMN_ROWS; r++) {
@@ -112,8 +112,8 @@ Test(kernels, rows_have_the_sums_of_shifted_lines) {
     fill(&state);
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t pairs = 1; pairs <= STN_KERNEL_FEW_PAIRS; pairs++)
-            for (size_t count = STN_KERNEL_LEAST; count <= MOST; count += count < 40 ? 1 : 77) {
-                const size_t size = count + 2 * STN_KERNEL_LEAST;
+            for (size_t count = STN_KERNEL_MIN; count <= MOST; count += count < 40 ? 1 : 77) {
+                const size_t size = count + 2 * STN_KERNEL_MIN;
                 double *row = malloc(size * sizeof *row);
                 for (size_t x = 0; x < size; x++) row[x] = random_unit(&state);
                 for (size_t k = 0; k <= 2 * pairs; k++) at[k] = row + k;
@@ -233,7 +233,7 @@ static void check_rows(size_t planes, size_t height, size_t width, bool exact, u
     fill(state);
     for (size_t i = 0; exact && i < sizeof weights / sizeof *weights; i++) weights[i] = (float)weights[i];
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (size_t count = STN_KERNEL_LEAST; count + width <= MOST; count += count < 90 ? 1 : 77) {
+        for (size_t count = STN_KERNEL_MIN; count + width <= MOST; count += count < 90 ? 1 : 77) {
             for (int r = 0; r < STN_KERNEL_ROWS; r++) got[r][count] = rounded[r][count] = stored[r][count] = 3;
             kernels->sum_rows(sums, &dense, count);
             kernels->sum_rows_to_float(stored_f32, &dense, count);

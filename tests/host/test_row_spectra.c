@@ -11,9 +11,9 @@
 #include "host/stencil_kernels.h"
 #include "host_grids.h"
 
-enum { ELEMENT_PAIRS = 18, PROBLEMS = 8 * ELEMENT_PAIRS, MOST_TAPS = 41 * 41 };
+enum { ELEMENT_PAIRS = 18, PROBLEMS = 8 * ELEMENT_PAIRS, MAX_TAPS = 41 * 41 };
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
-static stn_tap taps[MOST_TAPS];
+static stn_tap taps[MAX_TAPS];
 
 /* Weights of one of six kinds: random numbers, integers, numbers with sum 1, small multiples of 1 /
  * count, symmetric numbers, or numbers most of which are zeros of either sign. */
@@ -172,7 +172,7 @@ static stn_task task_along_axis(uint64_t *state, stn_dtype dtype) {
             p.boundary[a][side].value = (double)random_int(state, -2, 9) / (random_int(state, 0, 1) ? 1 : 2);
         }
     }
-    const int64_t count = random_int(state, 100, MOST_TAPS), low = random_int(state, 2 * count / 5, count / 2);
+    const int64_t count = random_int(state, 100, MAX_TAPS), low = random_int(state, 2 * count / 5, count / 2);
     for (int64_t k = 0; k < count; k++) {
         taps[k] = (stn_tap){.weight = random_unit(state)};
         taps[k].offset[axis] = k - low;

@@ -199,11 +199,11 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     REFUSED(stn_filter_run(context, &problem, &filter, in, out, &error), "make a plan");
 }
 
-/* Filters of short rows, whose axes are reordered, have the bits of a task that is computed row by
- * row: all boundaries and types, axes of one point, and different constants past the sides. */
-Test(strategy, filters_of_short_rows_have_the_bits_of_others) {
-    enum { MOST = 20000, TAPS = 40 };
-    static double in[MOST], expected[MOST], got[MOST];
+/* Filters whose axes of one point are moved have the bits of others: all boundaries and types, and
+ * different constants past the sides. */
+Test(strategy, filters_with_axes_of_one_point_have_the_bits_of_others) {
+    enum { MAX_POINTS = 20000, TAPS = 40 };
+    static double in[MAX_POINTS], expected[MAX_POINTS], got[MAX_POINTS];
     static const int64_t extents[] = {1, 1, 2, 3, 7, 15, 17, 40};
     const stn_kernels *kernels = stn_kernels_best();
     uint64_t state = 5;
@@ -227,7 +227,7 @@ Test(strategy, filters_of_short_rows_have_the_bits_of_others) {
                 if (kind == STN_CONSTANT && round % 2) problem.boundary[axis][side].value = axis + 0.1 * side;
             }
         }
-        if (points > MOST) continue;
+        if (points > MAX_POINTS) continue;
         stn_tap taps[TAPS];
         double weights[TAPS];
         int64_t offsets[3 * TAPS];

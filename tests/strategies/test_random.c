@@ -32,8 +32,8 @@
 #include "suite.h"
 
 #define MAX_JOBS 64
-#define SHRINKING 60     /* trials */
-#define MAX_DRAWS 40000  /* of a problem for one strategy; some words apply to one of 2000 */
+#define SHRINKING 60    /* trials */
+#define MAX_DRAWS 40000 /* of a problem for one strategy; some words apply to one of 2000 */
 #define MAX_WORDS 64
 /* Exit statuses of a process: there is no device; its context is unusable after a failed call. */
 #define NO_DEVICE 2

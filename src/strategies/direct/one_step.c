@@ -28,8 +28,8 @@
 #define MIN_SKEWED_WORDS 8 /* words of the shortest row of direct_skew */
 /* Longest axis z or y of direct_skew: its skewed column X = x + SKEW_Z z + SKEW_Y y has 32 bits. */
 #define MAX_SKEWED_ROWS (1 << 27)
-#define MAX_SKEWED_TAPS 128  /* direct_tile reads more weights from shared memory */
-#define FEW_WAVES 3          /* with fewer waves of blocks, multiprocessors idle at the end */
+#define MAX_SKEWED_TAPS 128 /* direct_tile reads more weights from shared memory */
+#define FEW_WAVES 3         /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 

@@ -256,8 +256,8 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
 /* Sets shape->chunk to the cheapest number of rows of a tile: long tiles recompute fewer rows,
  * short tiles fill the last wave. 2D tiles that recompute more than a fifth of their rows are fast
  * only if the grid has about one wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows
- * 0.148 ms). With one to two waves the limit is two fifths (LEAST_PART_OF_FEW). */
-enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
+ * 0.148 ms). With one to two waves the limit is two fifths (MIN_PART_OF_FEW). */
+enum { MIN_PART = 10, MIN_PART_OF_FEW = 5, MANY_WAVES = 2 };
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
     int64_t n = task->n[direct_axis(task, shape, 0)], most = n / reach, whole[3];
@@ -271,7 +271,7 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_s
         l.tiles = (double)(stn_div_up(n, shape->chunk) * whole[1] * whole[2] * task->batch);
         l.iterations = shape->chunk + 2.0 * shape->fused * reach;
         const double waves = tiles_before / ((double)machine->multiprocessors * shape->blocks);
-        const int part = waves < MANY_WAVES ? LEAST_PART_OF_FEW : LEAST_PART;
+        const int part = waves < MANY_WAVES ? MIN_PART_OF_FEW : MIN_PART;
         if (task->rank == 2 && waves >= 1 && shape->chunk < part * shape->fused * reach) break;
         double seconds = work_seconds(task, machine, shape, &l);
         if (tiles == 1 || seconds < least) least = seconds, best = shape->chunk;

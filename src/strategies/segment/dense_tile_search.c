@@ -13,10 +13,10 @@
 #define SECTOR_BYTES 32
 /* Outputs along x of longer tiles begin and end at multiples of this many points. */
 #define UNIT 4
-#define LONG 16         /* Points. */
-#define MIN_USEFUL 64   /* At least 1 / MIN_USEFUL of a tile's points are outputs. */
-#define MAX_MARGIN 64   /* Most steps by which the margins at faces are stepped in one launch. */
-#define MAX_FITS 4      /* How many numbers of launches that fit are tried. */
+#define LONG 16       /* Points. */
+#define MIN_USEFUL 64 /* At least 1 / MIN_USEFUL of a tile's points are outputs. */
+#define MAX_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
+#define MAX_FITS 4    /* How many numbers of launches that fit are tried. */
 /* Most steps of a launch. More steps reach past a tile, except for weights with little spread. */
 #define MAX_FUSED 64
 #define LONGEST 64 /* Most points of a tile along an axis. */

@@ -8,8 +8,8 @@
 #define LINE_BYTES 128
 #define SECTOR_BYTES 32
 #define MORE 1.02
-#define GROUPS 8       /* Pairs of the shortest segments in a block; half a warp has one. */
-#define MIN_USEFUL 8   /* At least 1 / MIN_USEFUL of a segment's points are outputs. */
+#define GROUPS 8     /* Pairs of the shortest segments in a block; half a warp has one. */
+#define MIN_USEFUL 8 /* At least 1 / MIN_USEFUL of a segment's points are outputs. */
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 

@@ -11,8 +11,8 @@
 #include "strategies/spectral/spectral_shape.h"
 
 enum { MIN_STEP = 16, MAX_TILES = 4096, MAX_POINTS = 1 << 29 };
-#define MIN_COST 0.85   /* Cost of a point without the arithmetic of its transform. */
-#define PIECE 128       /* Bytes of a row of the spectrum that a block of columns reads together. */
+#define MIN_COST 0.85 /* Cost of a point without the arithmetic of its transform. */
+#define PIECE 128     /* Bytes of a row of the spectrum that a block of columns reads together. */
 
 /* Factor (estimated) of a pass's time if few blocks fit on a multiprocessor, so that the loads of
  * one overlap with the arithmetic of few others. */

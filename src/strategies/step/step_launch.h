@@ -86,8 +86,8 @@ typedef struct step_launch {
     stn_kernel *kernel;
     step_block block;
     int64_t blocks;
-    size_t arguments;                                /* size in bytes */
-    unsigned char header[STN_SYSTEM_MAX_ARGUMENTS];  /* the arguments that are known before a run */
+    size_t arguments;                               /* size in bytes */
+    unsigned char header[STN_SYSTEM_MAX_ARGUMENTS]; /* the arguments that are known before a run */
 } step_launch;
 
 /* Makes the launch of the group that begins with assignment `first`. */
