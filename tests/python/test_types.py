@@ -110,6 +110,21 @@ class Types(unittest.TestCase):
                                            err_msg=str(what))
             done += 1
 
+    def test_negative_values_past_sides(self):
+        rng = np.random.default_rng(4)
+        for dtype in ('int8', 'int16'):
+            for shape in ((13, 12, 12), (40, 16), (9, 24), (64,), (7, 8, 64)):
+                x = rng.integers(-15, 16, shape).astype(dtype)
+                for axis in range(len(shape)):
+                    for cval in (-1.0, -3.0, -17.0, 3.0):
+                        for weights in ([1, 2, 1], [1, 0, 0, 0, -2], [-1, 0, 1]):
+                            named = dict(axis=axis, mode='constant', cval=cval, output=np.dtype(dtype))
+                            want = ndimage.correlate1d(x.astype('int64'), weights, **dict(named, output=None)).astype(dtype)
+                            if np.abs(ndimage.correlate1d(x.astype('f8'), weights, **dict(named, output=None))).max() > 127:
+                                continue
+                            got = stentor.correlate1d(stentor.to_device(x), weights, **named).numpy()
+                            np.testing.assert_array_equal(got, want, str((dtype, shape, axis, cval, weights)))
+
     def test_output_array(self):
         rng = np.random.default_rng(1)
         x = rng.integers(0, 256, (20, 24)).astype(np.uint8)

@@ -446,8 +446,10 @@ unsigned typed_bytes_fill_arguments(const stn_task *task, const stn_machine *mac
         a->limit = ((uint32_t)ldexp(2 * scale.doubt, 16 - scale.fraction) + 1) * 0x00010001u;
     }
     set_division(a, task->divisor);
+    /* Of a negative number, only the bits of an element: kernels put several into a word. */
+    const uint32_t bits = type_of(task).bytes == 2 ? UINT16_MAX : UINT8_MAX;
     for (int i = 0; i < 2; i++)
         for (int side = 0; side < 2 && stn_task_reach(task, order[i + 1]); side++)
-            a->past[i][side] = (uint32_t)(int32_t)past(task, order[i + 1], side);
+            a->past[i][side] = (uint32_t)(int32_t)past(task, order[i + 1], side) & bits;
     return (unsigned)tiles.all;
 }
