@@ -529,10 +529,11 @@ static stn_status run_separately(stn_pool *pool, const stn_box_filter *box, cons
 }
 
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    const stn_box_filter *const second = box->next;
     int64_t *source_index[2] = {NULL, NULL};
     stn_status status = STN_OK;
-    for (int i = 0; i < (box->next ? 2 : 1) && status == STN_OK; i++) {
-        const stn_box_filter *const each = i ? box->next : box;
+    for (int i = 0; i < (second ? 2 : 1) && status == STN_OK; i++) {
+        const stn_box_filter *const each = i ? second : box;
         const double numbers = (double)each->outer * (double)each->points * (double)each->inner,
                      sums = MAX_COLUMNS * ((double)each->points + 2.0 * (double)each->size);
         if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
@@ -547,14 +548,14 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
     const stn_kernels *kernels = stn_kernels_best();
     box_run run = {.kernels = kernels, .box = box, .in = in, .out = out, .source_index = source_index[0]};
     run.element = box->element ? box->element : stn_element_of(box->dtype);
-    box_run next = {.kernels = kernels, .box = box->next, .source_index = source_index[1]};
+    box_run next = {.kernels = kernels, .box = second, .source_index = source_index[1]};
     if (status == STN_OK)
-        status = stn_host_integer_box_applies(box) && (box->next || !is_short)
+        status = stn_host_integer_box_applies(box) && (second || !is_short)
                      ? stn_host_integer_box(pool, box, in, out, source_index, error)
-                 : box->next ? run_two(pool, &run, &next, error)
-                             : run_one(pool, &run, error);
+                 : second ? run_two(pool, &run, &next, error)
+                          : run_one(pool, &run, error);
     for (int i = 0; i < 2; i++) free(source_index[i]);
-    if (status == STN_OK && box->next && atomic_load(&run.overflowed) && can_overflow(box, in))
+    if (status == STN_OK && second && atomic_load(&run.overflowed) && can_overflow(box, in))
         return run_separately(pool, box, in, out, error);
     return status;
 }
