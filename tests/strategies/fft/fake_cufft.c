@@ -1,8 +1,8 @@
 /* A stand-in for libcufft in the emulator: plans of any layout, transformed by their defining sums
  * in host memory, one line at a time. It imitates cuFFT where that matters: it has no workspace
  * unless one is set, overwrites all of it, fails for an out-of-place c2r of several axes, and
- * writes real numbers in pairs, that is, one number past rows of odd length if there is padding.
- * The call named by $FAKE_CUFFT_FAIL fails (half: plans in f16). */
+ * writes real rows that are as far apart as those of the spectrum with their padding. The call
+ * named by $FAKE_CUFFT_FAIL fails (half: plans in f16). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -146,11 +146,12 @@ static void load(const struct fake *p, long long b, const void *in, double *x) {
             }
 }
 
-/* Whether the last number of a real row is written as a pair, with one number of padding. */
-static int writes_pairs(const struct fake *p) {
+/* The numbers of padding that are written past each real row. */
+static long long written_padding(const struct fake *p) {
     const side *s = &p->out;
     const long long rows = p->n[0] * p->n[1] > 1 ? s->stride[1] : p->batch > 1 ? s->distance : 0;
-    return is_real(s->type) && s->stride[2] == 1 && p->n[2] % 2 && rows > p->n[2];
+    const long long of_spectrum = 2 * (p->n[2] / 2 + 1);
+    return is_real(s->type) && s->stride[2] == 1 && rows == of_spectrum ? rows - p->n[2] : 0;
 }
 
 static void store(const struct fake *p, long long b, const double *x, void *out) {
@@ -164,7 +165,8 @@ static void store(const struct fake *p, long long b, const double *x, void *out)
                 if (!is_real(s->type)) set_number(s->type, out, 2 * i + 1, x[2 * at + 1]);
                 /* The last row may end the memory. */
                 const int last = b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1;
-                if (k[2] == s->n[2] - 1 && writes_pairs(p) && !last) set_number(s->type, out, i + 1, 0);
+                for (long long past = 1; k[2] == s->n[2] - 1 && !last && past <= written_padding(p); past++)
+                    set_number(s->type, out, i + past, 0);
             }
 }
 
