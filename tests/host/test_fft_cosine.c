@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "host/fft_by_type.h"
 #include "host/fft_cosine.h"
 #include "host/fft_long.h"
@@ -16,21 +15,6 @@
 enum { THREADS = 2, SAMPLES = 12 };
 static const stn_transform_kind kinds[] = {STN_DCT1, STN_DCT2, STN_DCT3, STN_DCT4,
                                            STN_DST1, STN_DST2, STN_DST3, STN_DST4};
-
-static double value_at(stn_dtype dtype, const void *numbers, int64_t at) {
-    if (dtype == STN_F64) return ((const double *)numbers)[at];
-    return dtype == STN_F32 ? (double)((const float *)numbers)[at]
-                            : (double)stn_half_to_float(((const uint16_t *)numbers)[at]);
-}
-
-static void set_value(stn_dtype dtype, void *numbers, int64_t at, double value) {
-    if (dtype == STN_F64)
-        ((double *)numbers)[at] = value;
-    else if (dtype == STN_F32)
-        ((float *)numbers)[at] = (float)value;
-    else
-        ((uint16_t *)numbers)[at] = stn_float_to_half((float)value);
-}
 
 /* The factor of in[j] in out[k]. */
 static long double entry(stn_transform_kind kind, bool orthogonal, int64_t n, int64_t j, int64_t k) {
@@ -120,7 +104,7 @@ static double error_of(const stn_transform *t, uint64_t seed) {
     char *in = calloc((size_t)in_span, size), *kept = malloc((size_t)in_span * size);
     char *out = calloc((size_t)out_span, size), *before = malloc((size_t)out_span * size);
     long double *exact = calloc((size_t)(points * fft.batch), sizeof *exact), difference = 0, length = 0;
-    for (int64_t i = 0; i < in_span; i++) set_value(t->dtype, in, i, random_unit(&seed));
+    for (int64_t i = 0; i < in_span; i++) set(t->dtype, in, i, random_unit(&seed));
     memcpy(kept, in, (size_t)in_span * size);
     memset(out, 99, (size_t)out_span * size);
     if (t->in_place) memcpy(out, in, (size_t)in_span * size);
@@ -129,13 +113,13 @@ static double error_of(const stn_transform *t, uint64_t seed) {
     cr_expect(!memcmp(in, kept, (size_t)in_span * size));
     for (int64_t i = 0; i < points * fft.batch; i++) {
         const int64_t at[] = {i / (fft.n[1] * fft.n[2]) % fft.n[0], i / fft.n[2] % fft.n[1], i % fft.n[2]};
-        exact[i] = fft.scale * value_at(t->dtype, in, offset(&fft.in, i / points, at));
+        exact[i] = fft.scale * get(t->dtype, in, offset(&fft.in, i / points, at));
     }
     for (int axis = 3 - fft.rank; axis < 3; axis++) along(&fft, exact, axis);
     for (int64_t i = 0; i < points * fft.batch; i++) {
         const int64_t at[] = {i / (fft.n[1] * fft.n[2]) % fft.n[0], i / fft.n[2] % fft.n[1], i % fft.n[2]};
         const int64_t place = offset(&fft.out, i / points, at);
-        const long double d = value_at(t->dtype, out, place) - exact[i];
+        const long double d = get(t->dtype, out, place) - exact[i];
         difference += d * d, length += exact[i] * exact[i];
         memcpy(out + (size_t)place * size, before + (size_t)place * size, size);
     }
@@ -226,7 +210,7 @@ static void check_long(stn_dtype dtype) {
                 took_two += (stn_fft_long_serves(&inner) || stn_fft_odd_serves(&inner)) && dtype == STN_F64;
                 char *x = calloc((size_t)(n * gap * batch), size), *made = malloc((size_t)(n * gap * batch) * size);
                 uint64_t seed = i;
-                for (int64_t j = 0; j < n * gap * batch; j++) set_value(dtype, x, j, random_unit(&seed));
+                for (int64_t j = 0; j < n * gap * batch; j++) set(dtype, x, j, random_unit(&seed));
                 memcpy(made, x, (size_t)(n * gap * batch) * size);
                 run_fft(&fft, batch == 1 ? x : made, made); /* in place for batches */
                 long double difference = 0, length = 0;
@@ -235,9 +219,9 @@ static void check_long(stn_dtype dtype) {
                     const int64_t first = (sample % batch) * (int64_t)fft.in.batch_stride;
                     long double exact = 0;
                     for (int64_t j = 0; j < n; j++)
-                        exact += entry(t.kind, t.orthogonal, n, j, k) * value_at(dtype, x, first + j * gap);
+                        exact += entry(t.kind, t.orthogonal, n, j, k) * get(dtype, x, first + j * gap);
                     exact *= factor;
-                    const long double d = value_at(dtype, made, first + k * gap) - exact;
+                    const long double d = get(dtype, made, first + k * gap) - exact;
                     difference += d * d, length += exact * exact;
                 }
                 free(x), free(made);
