@@ -245,8 +245,9 @@ struct thread_word {
 };
 
 // Adds the taps that read plane z to sum[d][r][v]. first: element at which its window begins.
-// CHECKED: words may lie outside of the grid, wholly or in part; its first or its last element is
-// then read instead, without a branch, so that loads need not wait for each other.
+// CHECKED: words may lie outside of the grid, wholly or in part. Instead of elements outside, the
+// grid's first or last element is read, without a branch, so that loads need not wait for each
+// other.
 template <bool CHECKED>
 __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_word &t, long long first,
                                           plane_sums &sum) {

@@ -84,8 +84,9 @@ typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 // access of a warp would touch more sectors. COPY_LANES lanes of a warp copy one of its rows
 // together, each COPIES runs, which are RUN_STEP elements apart.
 //
-// In WORDS, and for two runs of 4 bytes in 3D, each lane copies its own runs: that takes fewer
-// instructions, which limit such tiles more than sectors do (with runs of 8 bytes it is slower).
+// If WORDS, and for two runs of at most 4 bytes in 3D, each lane copies its own runs. This takes
+// fewer instructions, which limit such tiles more than sectors do. With runs of 8 bytes it would be
+// slower.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -96,8 +97,8 @@ struct alignas(RUN * sizeof(STORE)) run {
 };
 constexpr bool NARROW = Y_REACH && RUNS > 1 && sizeof(run) <= 4;
 constexpr bool TRANSPOSED = RUNS > (NARROW ? 2 : 1) && !WORDS;
-// A lane reads its part of the next plane from shared memory before it stores this one, so that it
-// does not wait for it.
+// A lane reads its part of the next plane from shared memory before it stores this one, so that the
+// store hides the latency of the read.
 constexpr bool READS_EARLY = NARROW;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;

@@ -5,11 +5,11 @@
  *     III       its inverse
  *     IV        even n: a complex FFT of n/2 points; odd n: a real FFT of n points in an order that
  *               exists since 8 and n are then coprime (Chan and Ho 1990)
- *     I         a real FFT of the symmetric extension of the line
+ *     I         a real FFT of the symmetric (sine: antisymmetric) extension of the line
  *
- * Sine transforms of types II and III are cosine transforms of points with alternating signs, with
- * results in reverse order, or the reverse of that; those of type IV of points in reverse order,
- * with alternating signs of the results. */
+ * Other sine transforms are computed as cosine transforms. Type II: the signs of the points
+ * alternate, and the results are in reverse order. Types III and IV: the points are in reverse
+ * order, and the signs of the results alternate. */
 #include "host/fft_cosine.h"
 
 #include <stdlib.h>
@@ -260,15 +260,14 @@ static void complete(stn_planes x, int64_t n, int64_t lanes) {
 stn_planes stn_fft_cosine_run(const stn_fft_cosine *c, const stn_fft_kernels *kernels, stn_planes x, stn_planes other,
                               int64_t lanes) {
     const int64_t length = c->length, h = length / 2;
-    const bool paired = c->half_turns, inverse = c->type == 3;
+    const bool paired = c->half_turns, inverse = c->type == 3, real = !paired && !inverse && !c->is_complex;
     stn_fft_inner inner = {.z = other, .step = lanes, .paired = paired};
-    if (!paired && !inverse && !c->is_complex) memset(other.im, 0, (size_t)(length * lanes) * sizeof *other.im);
+    if (real) memset(other.im, 0, (size_t)(length * lanes) * sizeof *other.im);
     stn_fft_cosine_before(c, kernels, x.re, lanes, &inner, 0, c->before, lanes);
     stn_planes from = other, to = x;
     if (inverse && paired) kernels->from_half(from, h, c->half_turns, lanes);
     if (inverse && !paired) complete(from, length, lanes);
     if (inverse) from = swapped(from), to = swapped(to);
-    const bool real = !paired && !inverse && !c->is_complex;
     inner.z = (real ? stn_fft_line_run_real : stn_fft_line_run)(c->line, kernels, from, to, lanes);
     if (inverse) inner.z = swapped(inner.z);
     if (!inverse && paired) kernels->to_half(inner.z, h, c->half_turns, lanes);

@@ -31,12 +31,12 @@
 #define LINES STN_AVERAGE_COLUMNS
 /* Most points of several lines that are copied together, so that they stay in cache. */
 #define STAGED (1 << 18)
-/* As many columns as this, of floats or doubles, are summed row by row; fewer are read as lines. */
+/* The least number of columns of floats or doubles that are summed row by row; fewer are read as
+ * lines. */
 #define MIN_ROW_COLUMNS 16
 #define MAX_LINES 64 /* lines or columns that are read as lines at once */
-#define PIECE                                                                                                          \
-    (1 << 12)              /* numbers of these lines that are averaged at once, so that they stay
-                            * in cache */
+/* Numbers of these lines that are averaged at once, so that they stay in cache. */
+#define PIECE (1 << 12)
 #define MIN_BLOCKS 4       /* least blocks of a line that are averaged at once */
 #define BLOCKS 4           /* blocks of such lines that are summed side by side */
 #define ZEROS 512          /* means that are divided at once */
@@ -180,9 +180,10 @@ static bool run_rows(const box_run *run, const box_lanes *lanes, int64_t begin, 
 }
 
 /* Suffix and prefix sums of lines of `blocks` + 1 blocks of `size` numbers: suffix[i] is the sum of
- * from[i] and what follows it in its block, except in the last one; prefix[i] is the sum of what is
- * before it in its block, for the first `needed` numbers of all blocks except the first. Several
- * blocks are summed at once, since each addition waits for the one before in its block. */
+ * from[i] and the later numbers of its block, for all blocks except a line's last; prefix[i] is the
+ * sum of the earlier numbers of its block, for the first `needed` numbers of all blocks except a
+ * line's first. Several blocks are summed side by side, because each addition waits for the
+ * previous one in its block. */
 static void sum_blocks(const double *from, int64_t count, int64_t blocks, int64_t size, int64_t needed, double *suffix,
                        double *prefix) {
     for (int64_t block = 0; block < count * blocks; block += BLOCKS) {
@@ -238,7 +239,8 @@ static void load_lines(const box_run *run, int64_t first, int64_t count, int64_t
     }
 }
 
-/* The reverse, from doubles to points `begin` to begin + now - 1 of the result. */
+/* Stores `now` doubles of each line as points begin .. begin + now - 1 of the result. rows: memory
+ * for columns. */
 static void store_lines(const box_run *run, int64_t first, int64_t count, int64_t begin, int64_t now, double *rows,
                         const double *from, int64_t length) {
     const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner,
@@ -261,9 +263,9 @@ static int64_t piece_of(const stn_box_filter *box, int64_t count) {
     return stn_min(blocks, stn_div_up((int64_t)box->points, size)) * size;
 }
 
-/* Averages `count` lines or columns of any type, `piece` points at once, in doubles multiplied by
- * `scale`.
- * This does not change means but prevents overflow. Returns false if a mean is not finite. */
+/* Averages `count` lines or columns of any type, `piece` points at a time, in doubles. Points and
+ * divisor are multiplied by `scale`, which leaves the means unchanged and prevents overflow of the
+ * sums. Returns false if a mean is not finite. */
 static bool run_lines(const box_run *run, int64_t first, int64_t count, int64_t piece, double scale, double *memory) {
     static const double zeros[ZEROS];
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
@@ -313,7 +315,8 @@ static void load_doubles(const box_run *run, int64_t first, int64_t count, doubl
         run->kernels->load[run->element](to + i * count, number_at(run, first + i * inner), (size_t)(rows * count));
 }
 
-/* The reverse. */
+/* Stores `count` lines or columns of doubles, columns as rows of `count`, as the result's from
+ * `first` on. */
 static void store_doubles(const box_run *run, int64_t first, int64_t count, const double *from) {
     const int64_t inner = (int64_t)run->box->inner, points = (int64_t)run->box->points;
     for (int64_t i = 0, rows = inner == count || inner == 1 ? points : 1; i < points; i += rows)

@@ -556,8 +556,8 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
  * Edges are computed along columns: the columns of a tile's rows that taps of both edges read are
  * copied into the buffer, and each column of an edge is summed as one line.
  *
- * Other short rows are computed along columns as a whole, which are then one edge: rows of any
- * type, also where taps read past sides. */
+ * Short rows that are not computed at once are computed along columns: the whole row is the low
+ * edge. This serves rows of any type, also where taps read past sides. */
 typedef struct inside_rows {
     bool at_once, joined, by_columns; /* by_columns excludes the others */
     int64_t edge[2][2];               /* points of a row: the low edge, and the high edge */
@@ -701,7 +701,8 @@ static rows_of_plane find_rows(stn_tile *tile, int64_t i0, int64_t i1, int64_t c
     return rows;
 }
 
-/* Copies the columns that taps read of both edges into the buffer. */
+/* Copies into the buffer the columns that taps of both edges read; if rows are computed along
+ * columns, all columns. */
 static void copy_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
@@ -749,13 +750,14 @@ static void write_column(stn_tile *tile, int64_t i, double *sums) {
                 layout->stride[1] * size, tile->rows);
 }
 
-/* The column that a tap reads at point i of rows that are computed by columns. */
+/* The column that a tap reads at point i of rows that are computed along columns: 0 .. n - 1, or
+ * that of the constant past the low side (-1) or past the high side (n). */
 static int64_t column_of(const stn_step *step, int64_t i) {
     const int64_t n = step->task->n[2], j = i < 0 ? step->ghost[0][-1 - i] : i < n ? i : step->ghost[1][i - n];
     return j == -2 ? n : j;
 }
 
-/* Computes both edges of a tile's rows. */
+/* Computes both edges of a tile's rows; if rows are computed along columns, all their points. */
 static void compute_edges(stn_tile *tile, const inside_rows *inside) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
